@@ -1,0 +1,133 @@
+-- The schema as the migrations make it; written by a test, not by hand.
+
+create sequence posthorn.events_id_seq as bigint cache 1;
+
+create table posthorn.event_bodies (
+  event bigint not null,
+  method text collate "C" not null,
+  query text not null,
+  headers json not null,
+  content_type text,
+  body bytea storage external not null,
+  PRIMARY KEY (event)
+);
+comment on table posthorn.event_bodies is 'The bytes that arrived, written with the journal row and never updated';
+
+create table posthorn.events (
+  id bigint not null,
+  source smallint not null,
+  event_id text collate "C",
+  sender_event_id text collate "C",
+  delivery_id text collate "C",
+  claimed_event_id text collate "C",
+  event_type text collate "C",
+  site text,
+  status text collate "C" not null,
+  reason text collate "C",
+  open_runs integer default 0 not null,
+  size integer not null,
+  created_at timestamp with time zone default now() not null,
+  received_at timestamp with time zone not null,
+  processed_at timestamp with time zone,
+  replays integer default 0 not null,
+  via text collate "C" not null,
+  client_ip inet,
+  CHECK (event_id IS NULL OR (status <> ALL (ARRAY['rejected'::text, 'handshake'::text]))),
+  CHECK (length(event_id) >= 1 AND length(event_id) <= 200),
+  CHECK (event_type ~ '^[\x20-\x7e]{1,200}$'::text),
+  CHECK (open_runs >= 0),
+  CHECK (replays >= 0),
+  CHECK (size >= 0),
+  CHECK (status = ANY (ARRAY['accepted'::text, 'processing'::text, 'success'::text, 'failed'::text, 'rejected'::text, 'skipped'::text, 'quarantined'::text, 'handshake'::text])),
+  CHECK (via = ANY (ARRAY['direct'::text, 'relay'::text, 'reconcile'::text])),
+  PRIMARY KEY (id)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
+comment on table posthorn.events is 'The journal: one narrow row a webhook, accepted or rejected';
+
+create table posthorn.migrations (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone default now() not null,
+  PRIMARY KEY (version)
+);
+
+create table posthorn.run_attempts (
+  run uuid not null,
+  n bigint not null,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone not null,
+  outcome text collate "C" not null,
+  output text,
+  error text,
+  CHECK (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'rejected'::text, 'retry_later'::text, 'timed_out'::text, 'crashed'::text])),
+  PRIMARY KEY (run, n)
+);
+comment on table posthorn.run_attempts is 'One row a try of a run, written when it ended';
+
+create table posthorn.runs (
+  id uuid default gen_random_uuid() not null,
+  event bigint not null,
+  handler text collate "C" not null,
+  replay integer default 0 not null,
+  status text collate "C" default 'waiting'::text not null,
+  attempts integer default 0 not null,
+  deaths integer default 0 not null,
+  next_attempt_at timestamp with time zone default now() not null,
+  deferred_since timestamp with time zone,
+  started_at timestamp with time zone,
+  lease_holder text collate "C",
+  lease_epoch bigint default 0 not null,
+  lease_until timestamp with time zone,
+  CHECK (attempts >= 0),
+  CHECK ((status = 'running'::text) = (lease_holder IS NOT NULL AND lease_until IS NOT NULL)),
+  CHECK (deaths >= 0),
+  CHECK (length(handler) >= 1 AND length(handler) <= 200),
+  CHECK (status = ANY (ARRAY['waiting'::text, 'running'::text, 'done'::text, 'failed'::text])),
+  PRIMARY KEY (id),
+  UNIQUE (event, handler, replay)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
+comment on table posthorn.runs is 'The queue: one row a handler of an event';
+
+create table posthorn.sources (
+  id smallint generated always as identity not null,
+  code text collate "C" not null,
+  CHECK (code ~ '^[a-z0-9][a-z0-9_-]{0,63}$'::text),
+  PRIMARY KEY (id),
+  UNIQUE (code)
+);
+comment on table posthorn.sources is 'Codes of sources; events name the id, so that a rename changes one row';
+
+CREATE INDEX events_open ON posthorn.events USING btree (status, id) WHERE (status <> ALL (ARRAY['success'::text, 'skipped'::text]));
+
+CREATE INDEX events_received_at ON posthorn.events USING btree (received_at, id);
+
+CREATE INDEX events_sender_event_id ON posthorn.events USING btree (source, sender_event_id) WHERE ((sender_event_id IS NOT NULL) AND (sender_event_id IS DISTINCT FROM event_id));
+
+CREATE UNIQUE INDEX events_source_event_id ON posthorn.events USING btree (source, event_id) WHERE (event_id IS NOT NULL);
+
+CREATE INDEX events_source_id ON posthorn.events USING btree (source, id);
+
+CREATE INDEX runs_due ON posthorn.runs USING btree (handler, next_attempt_at, event) WHERE ((status = 'waiting'::text) AND (deaths = 0));
+
+CREATE INDEX runs_leased ON posthorn.runs USING btree (lease_until) WHERE (status = 'running'::text);
+
+CREATE INDEX runs_suspect ON posthorn.runs USING btree (next_attempt_at) WHERE ((status = 'waiting'::text) AND (deaths > 0));
+
+CREATE OR REPLACE FUNCTION posthorn.refuse_illegal_move()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.status = old.status
+    or (old.status = 'accepted' and new.status in ('processing', 'skipped', 'quarantined'))
+    or (old.status = 'processing' and new.status in ('success', 'failed'))
+    or (old.status in ('success', 'failed', 'skipped', 'quarantined') and new.status = 'processing') then
+    return new;
+  end if;
+  raise exception 'event % cannot go from % to %', old.id, old.status, new.status using errcode = 'check_violation';
+end
+$function$
+;
+
+CREATE TRIGGER events_moves BEFORE UPDATE OF status ON posthorn.events FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION posthorn.refuse_illegal_move();

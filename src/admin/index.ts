@@ -1,0 +1,8 @@
+/**
+ * Admin: what operators and their machines ask. So far health and metrics; never reachable on the public listener
+ * unless somebody configures one address for both.
+ *
+ * Not here yet: the API over the journal, tokens, the web UI.
+ */
+export { type Health, type HealthCheck, healthRoutes } from './health-http.ts';
+export { metricsRoute } from './metrics-http.ts';

@@ -1,0 +1,88 @@
+import type { Pool, PoolClient } from '../platform/db.ts';
+
+/**
+ * The transaction of one run of a handler. It begins at the first query, with the handler's time-out as the limit of
+ * each statement and of idling; mark and effect are committed together. The client is the run's alone, so that it can
+ * be destroyed at the time-out without hurting anybody.
+ */
+export class HandlerTransaction {
+  readonly #pool: Pool;
+  readonly #timeoutMs: number;
+  #client: Promise<PoolClient> | undefined;
+  #isOver = false;
+
+  constructor(pool: Pool, timeoutMs: number) {
+    this.#pool = pool;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get hasBegun(): boolean {
+    return this.#client !== undefined;
+  }
+
+  async query(
+    sql: string,
+    params?: unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }> {
+    if (this.#isOver) throw new Error('this run has ended; its transaction cannot be used any more');
+    this.#client ??= this.#begin();
+    return (await this.#client).query(sql, params);
+  }
+
+  /** Runs `mark` inside and commits if it says true; rolls back otherwise. */
+  async commit(mark: (client: PoolClient) => Promise<boolean>): Promise<boolean> {
+    if (this.#isOver || this.#client === undefined) throw new Error('the transaction is over');
+    this.#isOver = true;
+    const client = await this.#client;
+    try {
+      const isMine = await mark(client);
+      // PostgreSQL answers ROLLBACK to the commit of a transaction in which a statement failed.
+      const { command } = await client.query(isMine ? 'commit' : 'rollback');
+      client.release();
+      return command === 'COMMIT';
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#isOver || this.#client === undefined) {
+      this.#isOver = true;
+      return;
+    }
+    this.#isOver = true;
+    await this.#client.then(
+      (client) =>
+        client.query('rollback').then(
+          () => client.release(),
+          () => client.release(true),
+        ),
+      () => {},
+    );
+  }
+
+  /** Cuts the connection: nothing that the handler still does can reach the database. */
+  destroy(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#client?.then(
+      (client) => client.release(true),
+      () => {},
+    );
+  }
+
+  async #begin(): Promise<PoolClient> {
+    const client = await this.#pool.connect();
+    try {
+      const limit = Math.max(1, Math.round(this.#timeoutMs));
+      await client.query(
+        `begin; set local statement_timeout = ${limit}; set local idle_in_transaction_session_timeout = ${limit}`,
+      );
+      return client;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+}

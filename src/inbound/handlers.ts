@@ -1,0 +1,162 @@
+import { pathToFileURL } from 'node:url';
+import { createJiti } from 'jiti';
+import { AppError } from '../core/errors.ts';
+import type { Log } from '../platform/log.ts';
+import type { HandlerConfig } from './settings.ts';
+
+/** What a handler is told; headers and body are loaded when it asks. */
+export type HandlerEvent = {
+  /** Id of the journal row. */
+  readonly id: number;
+  readonly source: string;
+  readonly eventId: string;
+  readonly eventType: string | null;
+  readonly receivedAt: Date;
+  readonly site: string | null;
+  /** 0 for the first run, n for the n-th replay. */
+  readonly replay: number;
+  /** 1 for the first try. */
+  readonly attempt: number;
+  /** In order, repeated names kept, secrets redacted. */
+  headers(): Promise<[name: string, value: string][]>;
+  /** The bytes that arrived. */
+  body(): Promise<Buffer>;
+  json(): Promise<unknown>;
+};
+
+export type HandlerContext = {
+  /** A transaction on posthorn's database that begins at its first query; it commits together with the "done" mark. */
+  readonly tx: {
+    query(
+      sql: string,
+      params?: unknown[],
+    ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
+  };
+  /** Aborts at the time-out, when the worker stops, and when the run was lost to another worker. */
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  /** Return or throw this to be called again after `afterMs`; uses up no attempt, but ends after 24 hours. */
+  retryLater(afterMs: number): HandlerVerdict;
+  /** Return or throw this to fail at once, without another try. */
+  reject(reason: string): HandlerVerdict;
+};
+
+export type HandlerFunction = (event: HandlerEvent, context: HandlerContext) => unknown;
+
+export type HandlerOptions = { name?: string; concurrency?: number; timeoutMs?: number; maxDeaths?: number };
+
+export type Handler = {
+  readonly name: string;
+  readonly source: string;
+  readonly pattern: string;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly maxDeaths: number;
+  readonly run: HandlerFunction;
+};
+
+/** What `retryLater` and `reject` make; no error, so that it is never mistaken for one. */
+export class HandlerVerdict {
+  readonly kind: 'retry_later' | 'rejected';
+  readonly afterMs: number;
+  readonly reason: string;
+
+  constructor(
+    kind: 'retry_later' | 'rejected',
+    { afterMs = 0, reason = '' }: { afterMs?: number; reason?: string },
+  ) {
+    this.kind = kind;
+    this.afterMs = afterMs;
+    this.reason = reason;
+  }
+}
+
+/** The function that a handler module's default export is called with. */
+export type Register = {
+  (source: string, pattern: string, run: HandlerFunction): void;
+  (source: string, pattern: string, options: HandlerOptions, run: HandlerFunction): void;
+};
+
+/**
+ * Loads every handler module of the configuration. Throws HANDLER_MODULE_INVALID with all problems: a module that
+ * does not load, a registration that makes no sense, a source that is not configured, two handlers of one name.
+ */
+export async function loadHandlers(
+  configs: readonly (HandlerConfig & { path: string })[],
+  sourceCodes: readonly string[],
+): Promise<Handler[]> {
+  const handlers: Handler[] = [];
+  const problems: string[] = [];
+  for (const { name, path } of configs) {
+    try {
+      const register = await loadModule(path);
+      await register(registerInto(handlers, name));
+    } catch (error) {
+      problems.push(`handler ${name} (${path}): ${(error as Error).message}`);
+    }
+  }
+  for (const [index, handler] of handlers.entries())
+    problems.push(...problemsOf(handler, handlers.slice(0, index), sourceCodes));
+  if (problems.length > 0) {
+    throw new AppError(
+      'HANDLER_MODULE_INVALID',
+      `The handlers cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    );
+  }
+  return handlers;
+}
+
+async function loadModule(path: string): Promise<(on: Register) => unknown> {
+  const loaded = path.endsWith('.ts')
+    ? await createJiti(import.meta.url).import<{ default?: unknown }>(path)
+    : ((await import(pathToFileURL(path).href)) as { default?: unknown });
+  if (typeof loaded.default !== 'function') {
+    throw new Error(
+      'its default export is no function; write: export default (on) => { on("github", "push", async (event) => { ... }) }',
+    );
+  }
+  return loaded.default as (on: Register) => unknown;
+}
+
+function registerInto(handlers: Handler[], moduleName: string): Register {
+  return (
+    source: string,
+    pattern: string,
+    ...rest: [HandlerFunction] | [HandlerOptions, HandlerFunction]
+  ) => {
+    const run = rest.at(-1);
+    const options: HandlerOptions = rest.length > 1 ? (rest[0] as HandlerOptions) : {};
+    if (typeof source !== 'string' || typeof pattern !== 'string' || typeof run !== 'function') {
+      throw new Error('on() takes (source, pattern, handler) or (source, pattern, options, handler)');
+    }
+    handlers.push({
+      name: options.name ?? `${moduleName}/${source}/${pattern}`,
+      source,
+      pattern,
+      concurrency: options.concurrency ?? 10,
+      timeoutMs: options.timeoutMs ?? 60_000,
+      maxDeaths: options.maxDeaths ?? 3,
+      run: run as HandlerFunction,
+    });
+  };
+}
+
+function problemsOf(handler: Handler, before: readonly Handler[], sourceCodes: readonly string[]): string[] {
+  const problems: string[] = [];
+  const wrong = (what: string) => problems.push(`handler ${handler.name}: ${what}`);
+  if (!sourceCodes.includes(handler.source))
+    wrong(`source ${handler.source} is not configured; add it under sources or correct the name`);
+  if (handler.name.length > 200)
+    wrong('its name has more than 200 characters; give it a shorter one with {name}');
+  if (before.some(({ name }) => name === handler.name))
+    wrong('its name is used twice; give one of them another with {name}');
+  if (!isWhole(handler.concurrency, 1, 1_000)) wrong('concurrency must be a whole number from 1 to 1000');
+  if (!isWhole(handler.timeoutMs, 1, 86_400_000))
+    wrong('timeoutMs must be a whole number from 1 to 86400000 (a day)');
+  if (!isWhole(handler.maxDeaths, 1, 1_000_000)) wrong('maxDeaths must be a whole number from 1');
+  return problems;
+}
+
+function isWhole(value: unknown, least: number, most: number): boolean {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}

@@ -1,0 +1,170 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { impossible, type ReceiveOutcome } from '../core/outcome.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { BodyBudget } from './body-budget.ts';
+import type { Receive } from './receive.ts';
+
+const prefix = '/api/v1/webhooks/';
+
+export type InboundMetrics = { answered(source: string, outcome: ReceiveOutcome, seconds: number): void };
+
+export type InboundHttp = {
+  /** Answers a request for a webhook and says true; leaves every other request alone and says false. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+};
+
+/**
+ * Translates HTTP into an Arrival and an outcome into a status; it decides nothing. It stands in front of the
+ * framework, whose own answers (415, 400 for a bad escape, 404 with a body that echoes the path) would come first.
+ */
+export function createInboundHttp(deps: {
+  receive: Receive;
+  clock: Clock;
+  log: Log;
+  budget: BodyBudget;
+  clientIp: (request: IncomingMessage) => string | null;
+  metrics?: InboundMetrics;
+}): InboundHttp {
+  async function answer(request: IncomingMessage, response: ServerResponse, code: string, query: string) {
+    const started = performance.now();
+    const body = new BodyReader(request, deps.budget);
+    const outcome = await deps.receive({
+      source: code,
+      method: request.method ?? '',
+      query,
+      rawHeaders: request.rawHeaders,
+      receivedAt: deps.clock.now(),
+      via: 'direct',
+      clientIp: deps.clientIp(request),
+      readBody: (mostBytes) => body.read(mostBytes),
+    });
+    body.release();
+    send(request, response, outcome);
+    deps.metrics?.answered(code, outcome, (performance.now() - started) / 1000);
+  }
+
+  return {
+    handle(request, response) {
+      const url = request.url ?? '';
+      if (!url.startsWith(prefix)) return false;
+      const mark = url.indexOf('?');
+      const code = mark < 0 ? url.slice(prefix.length) : url.slice(prefix.length, mark);
+      answer(request, response, code, mark < 0 ? '' : url.slice(mark + 1)).catch((error: Error) => {
+        // Nothing in the path throws on purpose; if it does, nothing was acknowledged and the sender comes back.
+        deps.log.error(
+          { event: 'request.failed', reason: error.message, stack: error.stack },
+          'a webhook could not be received',
+        );
+        if (!response.headersSent) send(request, response, 'unavailable');
+      });
+      return true;
+    },
+  };
+}
+
+/** Statuses of IN-1 and IN-8; every answer is empty and never says why (SIG-12). */
+function statusOf(outcome: ReceiveOutcome): number {
+  switch (outcome) {
+    case 'accepted':
+    case 'duplicate':
+    case 'skipped':
+      return 200;
+    case 'bad_body':
+    case 'no_event_id':
+    case 'bad_event_id':
+    case 'unstorable':
+    case 'aborted':
+      return 400;
+    case 'no_secret':
+    case 'missing_signature':
+    case 'bad_signature':
+    case 'stale':
+      return 401;
+    case 'unknown_source':
+      return 404;
+    case 'method_not_allowed':
+      return 405;
+    case 'too_large':
+      return 413;
+    case 'unsupported_encoding':
+      return 415;
+    case 'disabled':
+    case 'unavailable':
+      return 503;
+    default:
+      return impossible(outcome);
+  }
+}
+
+const extraHeaders: Partial<Record<ReceiveOutcome, [string, string]>> = {
+  disabled: ['Retry-After', '60'],
+  unavailable: ['Retry-After', '5'],
+  method_not_allowed: ['Allow', 'POST'],
+};
+
+/** Unread bodies up to this size are read to their end and dropped, so that the sender sees the answer. */
+const mostDroppedBytes = 1024 * 1024;
+
+function send(request: IncomingMessage, response: ServerResponse, outcome: ReceiveOutcome): void {
+  if (outcome === 'aborted') return;
+  const headers = ['Content-Length', '0'];
+  const extra = extraHeaders[outcome];
+  if (extra !== undefined) headers.push(...extra);
+  if (!request.complete && bodyMayBeLong(request)) headers.push('Connection', 'close');
+  response.writeHead(statusOf(outcome), headers);
+  response.end();
+}
+
+function bodyMayBeLong(request: IncomingMessage): boolean {
+  if (request.headers['transfer-encoding'] !== undefined) return true;
+  return Number(request.headers['content-length'] ?? 0) > mostDroppedBytes;
+}
+
+/** Reads one body within its bounds, and holds its bytes of the budget until the request is answered. */
+class BodyReader {
+  readonly #request: IncomingMessage;
+  readonly #budget: BodyBudget;
+  #reserved = 0;
+
+  constructor(request: IncomingMessage, budget: BodyBudget) {
+    this.#request = request;
+    this.#budget = budget;
+  }
+
+  release(): void {
+    this.#budget.release(this.#reserved);
+    this.#reserved = 0;
+  }
+
+  read(mostBytes: number): Promise<Buffer | 'too_large' | 'busy' | 'aborted'> {
+    const request = this.#request;
+    const declared = request.headers['content-length'];
+    if (declared !== undefined && Number(declared) > mostBytes) return Promise.resolve('too_large');
+    if (declared !== undefined && !this.#grow(Number(declared))) return Promise.resolve('busy');
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      const finish = (result: Buffer | 'too_large' | 'busy' | 'aborted') => {
+        request.off('data', take).off('end', end).off('close', abort).off('error', abort);
+        if (!request.complete) request.on('error', () => {});
+        resolve(result);
+      };
+      const take = (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > mostBytes) return finish('too_large');
+        if (size > this.#reserved && !this.#grow(chunk.length)) return finish('busy');
+        chunks.push(chunk);
+      };
+      const end = () => finish(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+      const abort = () => finish('aborted');
+      request.on('data', take).on('end', end).on('close', abort).on('error', abort);
+    });
+  }
+
+  #grow(bytes: number): boolean {
+    if (!this.#budget.reserve(bytes)) return false;
+    this.#reserved += bytes;
+    return true;
+  }
+}

@@ -1,0 +1,115 @@
+import type { ArrivalWay } from '../core/envelope.ts';
+import { BinaryArrays } from '../platform/binary-arrays.ts';
+import type { Pool, Queryable } from '../platform/db.ts';
+
+/** A row of the journal and its body, as they are written. Times are milliseconds since 1970. */
+export type JournalRow = {
+  readonly source: number;
+  readonly eventId: string | null;
+  readonly claimedEventId: string | null;
+  readonly eventType: string | null;
+  readonly site: string | null;
+  readonly status: 'accepted' | 'skipped' | 'rejected';
+  readonly reason: string | null;
+  /** Bytes of the body as it arrived; a rejected row may keep fewer. */
+  readonly size: number;
+  readonly receivedAt: number;
+  readonly via: ArrivalWay;
+  readonly clientIp: string | null;
+  readonly method: string;
+  readonly query: string;
+  /** JSON text of an array of [name, value]. */
+  readonly headers: string;
+  readonly contentType: string | null;
+  readonly body: Buffer;
+};
+
+/**
+ * Inserts journal rows and their bodies in one statement and one commit. Gives the indexes of the rows that were
+ * written; a row that is missing was a duplicate. Rows travel as binary arrays, a column each.
+ */
+export async function insertJournalRows(
+  db: Queryable,
+  rows: readonly JournalRow[],
+  { named }: { named: boolean },
+): Promise<Set<number>> {
+  const { rows: written } = await db.query<{ index: number }>({
+    ...(named ? { name: 'insert_journal_rows' } : {}),
+    text: insertText,
+    values: insertValues(rows),
+  });
+  return new Set(written.map(({ index }) => index));
+}
+
+const insertText = `
+with durable as materialized (
+  -- IN-3: no role, database or pooler setting weakens an acknowledgement.
+  select set_config('synchronous_commit',
+    case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true) as level
+),
+input as materialized (
+  select nextval('posthorn.events_id_seq') as id, item.*
+  from durable, unnest($1::int2[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+    $8::int4[], $9::float8[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
+    $16::bytea[]) with ordinality
+    as item(source, event_id, claimed_event_id, event_type, site, status, reason, size, received_at, via, client_ip,
+      method, query, headers, content_type, body, number)
+),
+-- Sorted, so that batches of several writers that overlap lock their keys in one order and never deadlock.
+written as (
+  insert into posthorn.events (id, source, event_id, sender_event_id, claimed_event_id, event_type, site, status,
+    reason, size, received_at, via, client_ip)
+  select id, source, event_id, event_id, claimed_event_id, event_type, site, status, reason, size,
+    to_timestamp(received_at / 1000), via, client_ip::inet
+  from input order by source, event_id collate "C"
+  on conflict (source, event_id) where event_id is not null do nothing
+  returning id
+),
+bodies as (
+  insert into posthorn.event_bodies (event, method, query, headers, content_type, body)
+  select id, method, query, headers::json, content_type, body from input join written using (id)
+)
+select (number - 1)::int4 as index from input join written using (id)`;
+
+/** What a row needs beside its long texts and its body, so that the buffer seldom has to grow. */
+const expectedRowBytes = 512;
+
+function insertValues(rows: readonly JournalRow[]): Buffer[] {
+  let expected = 512;
+  for (const { body, headers, query } of rows)
+    expected += expectedRowBytes + body.length + 3 * (headers.length + query.length);
+  const arrays = new BinaryArrays(expected);
+  return [
+    arrays.int2(rows, (row) => row.source),
+    arrays.text(rows, (row) => row.eventId),
+    arrays.text(rows, (row) => row.claimedEventId),
+    arrays.text(rows, (row) => row.eventType),
+    arrays.text(rows, (row) => row.site),
+    arrays.text(rows, (row) => row.status),
+    arrays.text(rows, (row) => row.reason),
+    arrays.int4(rows, (row) => row.size),
+    arrays.float8(rows, (row) => row.receivedAt),
+    arrays.text(rows, (row) => row.via),
+    arrays.text(rows, (row) => row.clientIp),
+    arrays.text(rows, (row) => row.method),
+    arrays.text(rows, (row) => row.query),
+    arrays.text(rows, (row) => row.headers),
+    arrays.text(rows, (row) => row.contentType),
+    arrays.bytea(rows, (row) => row.body),
+  ];
+}
+
+/** Registers the codes of the configuration and gives each its id. */
+export async function registerSources(pool: Pool, codes: readonly string[]): Promise<Map<string, number>> {
+  await pool.query(
+    `insert into posthorn.sources (code)
+     select code from unnest($1::text[]) as code where code not in (select code from posthorn.sources)
+     order by code on conflict (code) do nothing`,
+    [codes],
+  );
+  const { rows } = await pool.query<{ id: number; code: string }>(
+    'select id, code from posthorn.sources where code = any($1::text[])',
+    [codes],
+  );
+  return new Map(rows.map(({ id, code }) => [code, id]));
+}

@@ -1,0 +1,52 @@
+/**
+ * What a journal row, a handler or a page must not show (IN-13): values of headers and query parameters that
+ * carry signatures, credentials or tokens are replaced. Names stay, so that one sees what was sent.
+ */
+export const redacted = '[redacted]';
+
+const secretName =
+  /signature|hmac|authorization|cookie|token|secret|passw|credential|api[-_]?key|session|jwt|^x-hub-|^sig$|^code$/i;
+
+/** Remembered per name: senders use few; the bounds keep a hostile one from filling memory. */
+const judged = new Map<string, boolean>();
+const mostJudged = 2_000;
+
+function isSecretName(name: string): boolean {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const secret = secretName.test(name);
+  if (judged.size < mostJudged && name.length <= 100) judged.set(name, secret);
+  return secret;
+}
+
+/** Header pairs as a JSON text `[["Name","value"], ...]`, in order, repeated names kept, secrets replaced. */
+export function headersForJournal(rawHeaders: readonly string[], alsoSecret: string): string {
+  let json = '[';
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    const secret =
+      isSecretName(name) || (name.length === alsoSecret.length && name.toLowerCase() === alsoSecret);
+    const value = secret ? redacted : (rawHeaders[i + 1] as string);
+    json += `${i === 0 ? '' : ','}[${JSON.stringify(name)},${JSON.stringify(value)}]`;
+  }
+  return `${json}]`;
+}
+
+/** A query string with the values of secret parameters replaced; everything else stays as it arrived. */
+export function queryForJournal(query: string): string {
+  if (query === '') return '';
+  return query
+    .split('&')
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      return at >= 0 && isSecretName(decoded(pair.slice(0, at))) ? `${pair.slice(0, at)}=${redacted}` : pair;
+    })
+    .join('&');
+}
+
+/** Each escape by itself: one that is broken must not hide the others. */
+function decoded(name: string): string {
+  return name.replace(/%([0-9a-f]{2})/gi, (_escape, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+}

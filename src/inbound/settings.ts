@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { sourceCodePattern } from '../core/text.ts';
+import { isNetwork } from '../platform/client-address.ts';
+import { type HmacDescription, providers, schemeProblems } from '../signing/index.ts';
+
+/** The parts of the configuration file that inbound reads. Keys that a later version brings are unknown here. */
+
+const header = z.string('must be the name of a header');
+const jsonPath = z.string('must be a path in the body, for example data.id').min(1, 'must not be empty');
+const oneOrMore = (what: string) =>
+  z.union(
+    [z.string(`must be ${what}`).min(1, `must be ${what}`), z.array(z.string().min(1)).min(1)],
+    `must be ${what}, or a list for rotation`,
+  );
+
+const unit = z.enum(['s', 'ms'], 'must be s or ms');
+
+export const hmacDescriptionSchema = z
+  .strictObject({
+    hmac: z.enum(['sha256', 'sha1', 'sha512'], 'must be sha256, sha1 or sha512'),
+    key: z.enum(['utf8', 'hex', 'base64'], 'must be utf8, hex or base64').optional(),
+    header: header,
+    prefix: z.string('must be a text such as "sha256="').optional(),
+    list: z.string('must be the separator, such as ","').optional(),
+    field: z.string('must be a label such as v1').min(1, 'must not be empty').optional(),
+    encoding: z.enum(['hex', 'base64'], 'must be hex or base64'),
+    signed: z.string('must be a template such as "{timestamp}.{body}"'),
+    timestamp: z
+      .union(
+        [z.strictObject({ header, unit }), z.strictObject({ field: z.string().min(1), unit })],
+        'must be {header, unit} or {field, unit}',
+      )
+      .optional(),
+    eventId: z.union(
+      [
+        z.strictObject({ header }),
+        z.strictObject({ json: jsonPath }),
+        z.strictObject({ digest: z.literal('body', 'must be body') }),
+      ],
+      'must be {header: X-Id}, {json: data.id} or {digest: body}',
+    ),
+    eventType: z
+      .union(
+        [
+          z.strictObject({ header }),
+          z.strictObject({ json: jsonPath }),
+          z.strictObject({
+            value: z.string().regex(/^[\x20-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters'),
+          }),
+        ],
+        'must be {header: X-Type}, {json: type} or {value: some.type}',
+      )
+      .optional(),
+  })
+  .superRefine((description, context) => {
+    for (const problem of schemeProblems(description)) {
+      context.addIssue({ code: 'custom', path: [...problem.path], message: problem.message });
+    }
+  });
+
+const schemeName = z.enum(
+  Object.keys(providers) as [string, ...string[]],
+  `must be one of ${Object.keys(providers).join(', ')}, or describe the scheme: { hmac: sha256, header: X-Signature, encoding: hex, signed: "{body}", eventId: {header: X-Id} }`,
+);
+
+export const sourceSchema = z.strictObject({
+  scheme: z.preprocess(
+    (value) => value,
+    z.union([schemeName, hmacDescriptionSchema], 'must be the name of a scheme or a description'),
+  ),
+  secretFile: oneOrMore('the path of a file').optional(),
+  secretEnv: oneOrMore('the name of an environment variable').optional(),
+  maxPayloadKb: z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(1024, 'must be at most 1024')
+    .optional(),
+  toleranceSeconds: z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(86_400, 'must be at most 86400')
+    .optional(),
+  site: z
+    .string('must be a text')
+    .min(1, 'must not be empty')
+    .max(200, 'must be at most 200 characters')
+    .optional(),
+});
+
+const sourceCode = z
+  .string()
+  .regex(
+    sourceCodePattern,
+    'is no source code: use 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit',
+  );
+
+export const sourcesSchema = z.record(sourceCode, sourceSchema, 'must map codes to sources');
+
+export const handlersSchema = z
+  .array(
+    z.strictObject({
+      name: z
+        .string('must be a text')
+        .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, ., - and _'),
+      module: z
+        .string(
+          'must be the path of a module whose default export is (on) => { on(source, pattern, handler) }',
+        )
+        .min(1, 'must not be empty'),
+    }),
+    'must be a list',
+  )
+  .superRefine((handlers, context) => {
+    handlers.forEach(({ name }, index) => {
+      if (handlers.findIndex((other) => other.name === name) < index) {
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'name'],
+          message: `is used twice (${name}); give this handler another name`,
+        });
+      }
+    });
+  });
+
+/** The group `inbound` of the settings; the names and defaults are those of the settings store that will hold them. */
+export const inboundGroupSchema = z.strictObject({
+  enabled: z.boolean('must be true or false').default(true),
+  allowed_sources: z
+    .array(
+      z
+        .string()
+        .refine(
+          (entry) => sourceCodePattern.test(entry) || isNetwork(entry),
+          'must be a source code or a network such as 10.0.0.0/8',
+        ),
+      'must be a list of source codes and networks',
+    )
+    .default([]),
+  max_payload_size_kb: z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(1024, 'must be at most 1024')
+    .default(256),
+  timestamp_tolerance_seconds: z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(86_400, 'must be at most 86400')
+    .default(300),
+});
+
+export type SourceConfig = {
+  [K in keyof z.output<typeof sourceSchema>]: K extends 'scheme'
+    ? string | HmacDescription
+    : z.output<typeof sourceSchema>[K];
+};
+export type InboundGroup = z.output<typeof inboundGroupSchema>;
+export type HandlerConfig = z.output<typeof handlersSchema>[number];

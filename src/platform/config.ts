@@ -1,0 +1,148 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createJiti } from 'jiti';
+import { LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+
+/** The environment of the process. This module is the only one that reads it. */
+export const environment: Readonly<Record<string, string | undefined>> = process.env;
+
+/** Something wrong with the configuration: where, and what to do about it. */
+export type ConfigProblem = { readonly path: string; readonly message: string };
+
+/** The files that are looked for in the working folder, in this order. */
+export const configFileNames = [
+  'posthorn.yaml',
+  'posthorn.yml',
+  'posthorn.json',
+  'posthorn.js',
+  'posthorn.mjs',
+  'posthorn.ts',
+];
+
+/**
+ * The configuration file: `--config`, else POSTHORN_CONFIG, else the first one in the working folder.
+ * Throws CONFIG_NOT_FOUND with an example where there is none.
+ */
+export function findConfigFile(flag: string | undefined, workingFolder = process.cwd()): string {
+  const named = flag ?? (environment.POSTHORN_CONFIG || undefined);
+  if (named !== undefined) {
+    const path = resolve(workingFolder, named);
+    if (existsSync(path)) return path;
+    const origin = flag === undefined ? 'POSTHORN_CONFIG' : '--config';
+    throw new AppError('CONFIG_NOT_FOUND', `${origin} names ${path}, but there is no such file.`);
+  }
+  const found = configFileNames.map((name) => resolve(workingFolder, name)).find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new AppError(
+    'CONFIG_NOT_FOUND',
+    `No configuration: no posthorn.yaml (or .json, .js, .mjs, .ts) in ${workingFolder}, and neither --config nor POSTHORN_CONFIG names one.\n${exampleConfig}`,
+  );
+}
+
+const exampleConfig = `Write a posthorn.yaml such as:
+
+  sources:
+    github:
+      scheme: github
+      secretFile: secrets/github    # the secret that you give GitHub, in a file of its own
+  handlers:
+    - { name: app, module: ./handlers.js }`;
+
+/**
+ * Reads a configuration file into an unknown value. JSON goes through the YAML parser, since JSON.parse hides
+ * duplicate keys. Throws CONFIG_INVALID with every problem of its syntax.
+ */
+export async function readConfigFile(path: string): Promise<unknown> {
+  const extension = extname(path).toLowerCase();
+  if (['.js', '.mjs', '.ts'].includes(extension)) return loadModule(path, extension);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw configInvalid(path, [{ path: '', message: `cannot be read (${(cause as Error).message})` }]);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  if (document.errors.length > 0) {
+    const problems = document.errors.map((error) => {
+      const { line, col } = lines.linePos(error.pos[0]);
+      return { path: `line ${line}, column ${col}`, message: error.message };
+    });
+    throw configInvalid(path, problems);
+  }
+  return document.toJS({ maxAliasCount: 100 }) ?? {};
+}
+
+async function loadModule(path: string, extension: string): Promise<unknown> {
+  try {
+    const module =
+      extension === '.ts'
+        ? await createJiti(import.meta.url).import<Record<string, unknown>>(path)
+        : ((await import(pathToFileURL(path).href)) as Record<string, unknown>);
+    if (module.default === undefined) {
+      throw new Error('it has no default export; write: export default { sources: { ... } }');
+    }
+    return module.default;
+  } catch (cause) {
+    throw configInvalid(
+      path,
+      [{ path: '', message: `cannot be loaded: ${(cause as Error).message}` }],
+      cause,
+    );
+  }
+}
+
+/** Parses a value with a schema; all problems come back at once, in the order of the file. */
+export function parseConfig<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+): { value: z.output<S>; problems: [] } | { value?: undefined; problems: ConfigProblem[] } {
+  const result = schema.safeParse(value);
+  if (result.success) return { value: result.data, problems: [] };
+  return { problems: result.error.issues.flatMap((issue) => problemsOf(issue, [])) };
+}
+
+/** One error that lists every problem, each on a line of its own with path and mend. */
+export function configInvalid(file: string, problems: readonly ConfigProblem[], cause?: unknown): AppError {
+  const lines = problems.map(({ path, message }) => `  ${path === '' ? 'the file' : path}: ${message}`);
+  const count = problems.length === 1 ? 'one problem' : `${problems.length} problems`;
+  return new AppError('CONFIG_INVALID', `${file} has ${count}:\n${lines.join('\n')}`, { cause });
+}
+
+/** `['sources', 'a.b', 0]` as `sources."a.b"[0]`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((key) =>
+      typeof key === 'number'
+        ? `[${key}]`
+        : /^[\w-]+$/.test(String(key))
+          ? `.${String(key)}`
+          : `."${String(key)}"`,
+    )
+    .join('')
+    .replace(/^\./, '');
+}
+
+function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): ConfigProblem[] {
+  const path = [...above, ...issue.path];
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: pathText([...path, key]),
+      message: 'is not a known key; correct its spelling or remove it (known keys: docs/configuration.md)',
+    }));
+  }
+  if (issue.code === 'invalid_union') {
+    const branches = issue.errors.map((issues) => issues.flatMap((inner) => problemsOf(inner, path)));
+    const deepest = branches.filter((branch) => branch.length > 0).sort((a, b) => reach(b) - reach(a))[0];
+    if (deepest?.some((problem) => problem.path !== pathText(path))) return deepest;
+  }
+  return [{ path: pathText(path), message: issue.message }];
+}
+
+/** How far into the value the branch of a union got before it failed; the furthest one is what was meant. */
+function reach(problems: readonly ConfigProblem[]): number {
+  return Math.max(...problems.map((problem) => problem.path.length));
+}

@@ -1,0 +1,123 @@
+import pg from 'pg';
+import { AppError } from '../core/errors.ts';
+import type { Log } from './log.ts';
+
+export type Pool = pg.Pool;
+export type PoolClient = pg.PoolClient;
+/** Whatever a statement can be sent through: a pool, or one client of it inside a transaction. */
+export type Queryable = Pick<pg.ClientBase, 'query'>;
+
+/** How to reach the database: a URL as the user wrote it, or the parts of an embedded one. */
+export type DatabaseAddress =
+  | { readonly connectionString: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      readonly user: string;
+      readonly password: string;
+      readonly database: string;
+    };
+
+export type PoolOptions = {
+  readonly address: DatabaseAddress;
+  /** Shows in pg_stat_activity and in the metrics, for example `ingest`. */
+  readonly name: string;
+  readonly most: number;
+  readonly log: Log;
+  /** True behind a transaction-mode pooler: no startup parameters, no named statements. */
+  readonly pooler?: boolean;
+  /** The server ends a statement after this; default 10 s. */
+  readonly statementTimeoutMs?: number;
+  /** The client gives up on an answer after this and drops the connection; default: the statement's time-out and 2 s. */
+  readonly queryTimeoutMs?: number;
+  /** False leaves int8 as text, as node-postgres does by itself; for a user's own statements. Default true. */
+  readonly numbers?: boolean;
+};
+
+/**
+ * A pool whose clients never crash the process: each has an `error` listener, also while it is checked out.
+ * int8 comes back as a number: our ids stay below 2^53.
+ */
+export function createPool(options: PoolOptions): Pool {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
+  const pool = new pg.Pool({
+    ...options.address,
+    max: options.most,
+    connectionTimeoutMillis: 2_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    query_timeout: options.queryTimeoutMs ?? statementTimeoutMs + 2_000,
+    ...(options.numbers === false ? {} : { types: numberTypes }),
+    ...(options.pooler
+      ? {}
+      : {
+          application_name: `posthorn ${options.name}`,
+          statement_timeout: statementTimeoutMs,
+          idle_in_transaction_session_timeout: 60_000,
+        }),
+  });
+  pool.on('error', (error) =>
+    options.log.warn(
+      { event: 'database.idle_client_failed', pool: options.name, reason: error.message },
+      'a database connection broke',
+    ),
+  );
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+/**
+ * Runs `work` in one transaction on a client of its own. A throw rolls back; a connection that failed is thrown
+ * away rather than given back to the pool.
+ */
+export async function withTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken = false;
+  try {
+    return await inTransaction(client, work, () => {
+      broken = true;
+    });
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** Runs `work` between begin and commit on a client that the caller holds. */
+export async function inTransaction<T>(
+  client: PoolClient,
+  work: (client: PoolClient) => Promise<T>,
+  onBroken: () => void = () => {},
+): Promise<T> {
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(onBroken);
+    throw error;
+  }
+}
+
+/** SQLSTATE of an error that PostgreSQL answered; undefined where the connection or the client failed. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** Turns a failure to reach the database into one that says what to do. Never holds the URL: it may carry a password. */
+export function databaseUnreachable(cause: unknown): AppError {
+  const reason =
+    cause instanceof AggregateError ? String(cause.errors[0]?.message) : (cause as Error).message;
+  return new AppError(
+    'DATABASE_UNREACHABLE',
+    `The database cannot be reached (${reason}). Check that it runs and that DATABASE_URL or database.url is right.`,
+    { cause },
+  );
+}
+
+const numberTypes = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 && format !== 'binary'
+      ? Number
+      : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+};

@@ -1,0 +1,168 @@
+import type { FastifyInstance } from 'fastify';
+import { type HealthCheck, healthRoutes, metricsRoute } from '../admin/index.ts';
+import { AppError } from '../core/errors.ts';
+import { createSourceKeys, JournalWriter, makeMissingSecrets } from '../inbound/index.ts';
+import { createPool } from '../platform/db.ts';
+import { createHttpListener, type HttpListener } from '../platform/http-server.ts';
+import { createLog } from '../platform/log.ts';
+import { createMetrics, metricsText, poolMetrics } from '../platform/metrics.ts';
+import { type Configuration, type Flags, loadConfiguration } from './configuration.ts';
+import { openDatabase, prepareSchema } from './database.ts';
+import { createGateway } from './gateway.ts';
+import { createHealthCheck } from './health-check.ts';
+import { journalMetrics } from './inbound-metrics.ts';
+import { forgetRunning, rememberRunning } from './running-file.ts';
+import { StopStack } from './stop-stack.ts';
+import { createWorker } from './worker.ts';
+
+export const roles = ['gateway', 'worker', 'admin'] as const;
+export type Role = (typeof roles)[number];
+
+export type ServeOptions = Flags & { readonly roles?: readonly Role[]; readonly migrate?: boolean };
+
+export type Serving = {
+  readonly configuration: Configuration;
+  readonly publicUrl: string | undefined;
+  readonly adminUrl: string | undefined;
+  /** The secret files that this start made. */
+  readonly madeSecrets: readonly string[];
+  /** Resolves with the exit code when the process has to end by itself. */
+  readonly ended: Promise<number>;
+  /** Stops in the reverse order of the start; twice is fine. */
+  stop(): Promise<void>;
+};
+
+/** What is in flight may end within this (OPS-5). */
+const graceMs = 10_000;
+
+/**
+ * Starts what the roles ask for, in order: database, schema, worker, admin, and the public listener last, so that
+ * nothing is accepted before it can be recorded. What fails on the way stops what already runs.
+ */
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const madeSecrets: string[] = [];
+  const configuration = await loadConfiguration(options, (sources, dataDir) => {
+    madeSecrets.push(...makeMissingSecrets(sources, dataDir));
+  });
+  const active = new Set<Role>(options.roles ?? roles);
+  refuseSplitEmbedded(active, configuration);
+  const log = createLog({ level: configuration.log.level });
+  const stack = new StopStack(log);
+  let end: (exitCode: number) => void = () => {};
+  const ended = new Promise<number>((resolve) => {
+    end = resolve;
+  });
+  try {
+    const onLost = (error: AppError) => {
+      log.fatal({ event: 'database.lost', code: error.code }, error.message);
+      end(error.exitCode);
+    };
+    const database = await openDatabase(configuration, { log, onLost });
+    stack.push('database', () => database.stop());
+    await prepareSchema(database, { log, apply: database.isEmbedded || options.migrate === true });
+
+    const metrics = createMetrics();
+    const { answerDeadlineMs } = configuration.http;
+    const { pooler } = configuration.database;
+    const pools = {
+      admin: createPool({ address: database.address, name: 'admin', most: 3, log, pooler }),
+      ingest: createPool({
+        address: database.address,
+        name: 'ingest',
+        most: 3,
+        log,
+        pooler,
+        statementTimeoutMs: answerDeadlineMs,
+        queryTimeoutMs: answerDeadlineMs,
+      }),
+    };
+    poolMetrics(metrics, pools);
+    stack.push('pools', () => Promise.all([pools.admin.end(), pools.ingest.end()]));
+
+    const worker = active.has('worker')
+      ? createWorker(configuration, database, { log, pool: pools.admin })
+      : undefined;
+    if (worker !== undefined) {
+      stack.push('worker', () => worker.stop());
+      await worker.start();
+    }
+    const journal = new JournalWriter({
+      pool: pools.ingest,
+      log,
+      answerDeadlineMs,
+      named: !pooler,
+      metrics: journalMetrics(metrics, () => journal.depth),
+      onCommitted: () => worker?.wake(),
+    });
+    const check = createHealthCheck({ pool: pools.admin, journal, worker });
+    const readMetrics = () => metricsText(metrics, worker?.metrics === undefined ? [] : [worker.metrics]);
+
+    const listen = listenWith(stack);
+    const adminUrl = active.has('admin')
+      ? await listen('admin', createHttpListener({ name: 'admin', limits: configuration.http, log }), {
+          host: configuration.http.adminHost,
+          port: configuration.http.adminPort,
+          routes: (app) => {
+            healthRoutes(app, check);
+            metricsRoute(app, readMetrics);
+          },
+        })
+      : undefined;
+    const publicUrl = active.has('gateway')
+      ? await startGateway(configuration, { pool: pools.ingest, journal, log, metrics, check, listen, stack })
+      : undefined;
+    await rememberRunning(configuration.dataDir, { adminUrl, publicUrl });
+    stack.push('running file', () => forgetRunning(configuration.dataDir));
+    log.info({ event: 'server.started', roles: [...active], publicUrl, adminUrl }, 'posthorn is ready');
+    return { configuration, publicUrl, adminUrl, madeSecrets, ended, stop: () => stack.stop() };
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+type Listen = (
+  name: string,
+  listener: HttpListener,
+  options: { host: string; port: number; routes: (app: FastifyInstance) => void },
+) => Promise<string>;
+
+function listenWith(stack: StopStack): Listen {
+  return async (name, listener, { host, port, routes }) => {
+    routes(listener.app);
+    stack.push(`${name} listener`, () => listener.close(graceMs));
+    const chosen = await listener.listen(host, port);
+    return `http://${host.includes(':') ? `[${host}]` : host}:${chosen}`;
+  };
+}
+
+async function startGateway(
+  configuration: Configuration,
+  deps: Omit<Parameters<typeof createGateway>[0], 'sources' | 'group' | 'http' | 'keys'> & {
+    check: HealthCheck;
+    listen: Listen;
+    stack: StopStack;
+    journal: JournalWriter;
+  },
+): Promise<string> {
+  const { sources, inbound, http, folder, dataDir } = configuration;
+  const keys = createSourceKeys(sources, { folder, dataDir, log: deps.log });
+  deps.stack.push('secrets', () => keys.stop());
+  deps.stack.push('journal', () => deps.journal.drain());
+  const gateway = await createGateway({ ...deps, sources, group: inbound, http, keys });
+  const url = await deps.listen('public', gateway, {
+    host: http.host,
+    port: http.port,
+    routes: (app) => healthRoutes(app, deps.check),
+  });
+  keys.start();
+  return url;
+}
+
+function refuseSplitEmbedded(active: ReadonlySet<Role>, configuration: Configuration): void {
+  if (active.size === roles.length || configuration.database.url !== undefined) return;
+  throw new AppError(
+    'USAGE',
+    'Split roles need a database that several processes can reach: set DATABASE_URL, or leave out --roles.',
+  );
+}

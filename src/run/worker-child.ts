@@ -1,0 +1,84 @@
+/**
+ * The worker's process: handlers run here, away from the listeners, so that whatever a handler does (compute, throw
+ * in a callback, exit) never touches ingest. It ends when its parent is gone.
+ */
+import { loadHandlers, registerSources, Work } from '../inbound/index.ts';
+import { systemClock } from '../platform/clock.ts';
+import { createPool } from '../platform/db.ts';
+import { createLog } from '../platform/log.ts';
+import { counter, createMetrics, poolMetrics } from '../platform/metrics.ts';
+import type { FromWorker, ToWorker, WorkerOrder } from './worker-messages.ts';
+
+const beatEveryMs = 1_000;
+const graceMs = 10_000;
+
+let work: Work | undefined;
+let isStopping = false;
+
+// A terminal sends Ctrl-C to the whole group; the parent decides when this process stops.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});
+// The run stays leased and is taken over; nothing can be saved without the parent that knows when to stop.
+process.on('disconnect', () => process.exit(1));
+process.on('message', (message: ToWorker) => {
+  if (message.type === 'start') void start(message.order);
+  else if (message.type === 'wake') work?.wake();
+  else void stop();
+});
+
+async function start(order: WorkerOrder): Promise<void> {
+  const log = createLog({ level: order.logLevel, name: 'worker' });
+  const metrics = createMetrics();
+  const runs = counter(metrics, 'posthorn_runs_total', 'Tries of handlers by outcome', [
+    'handler',
+    'outcome',
+  ]);
+  const shared = { address: order.address, log, pooler: order.pooler };
+  const pools = {
+    work: createPool({ ...shared, name: 'work', most: 5 }),
+    lease: createPool({ ...shared, name: 'lease', most: 1 }),
+    handlers: createPool({
+      ...shared,
+      name: 'handlers',
+      most: 20,
+      statementTimeoutMs: 0,
+      queryTimeoutMs: 0,
+      numbers: false,
+    }),
+  };
+  poolMetrics(metrics, pools);
+  try {
+    const handlers = await loadHandlers(order.handlers, order.sources);
+    const sourceIds = await registerSources(pools.work, order.sources);
+    work = new Work(
+      handlers,
+      { holder: order.holder, sourceIds },
+      {
+        pool: pools.work,
+        txPool: pools.handlers,
+        leasePool: pools.lease,
+        clock: systemClock,
+        log,
+        metrics: { runEnded: (handler, outcome) => runs.inc({ handler, outcome }) },
+      },
+    );
+  } catch (error) {
+    say({ type: 'unusable', message: (error as Error).message });
+    return;
+  }
+  setInterval(async () => say({ type: 'beat', metrics: await metrics.getMetricsAsJSON() }), beatEveryMs);
+  say({ type: 'ready' });
+  if (isStopping) process.exit(0);
+  work.start();
+}
+
+async function stop(): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  await work?.stop(graceMs);
+  process.exit(0);
+}
+
+function say(message: FromWorker): void {
+  if (process.connected) process.send?.(message);
+}

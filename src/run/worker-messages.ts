@@ -1,0 +1,25 @@
+import type { HandlerConfig } from '../inbound/index.ts';
+import type { DatabaseAddress } from '../platform/db.ts';
+import type { LogLevel } from '../platform/log.ts';
+import type { MetricsSnapshot } from '../platform/metrics.ts';
+
+/** What parent and worker child say to each other over IPC. Connection and configuration travel here, never in argv. */
+export type ToWorker =
+  | { readonly type: 'start'; readonly order: WorkerOrder }
+  | { readonly type: 'wake' }
+  | { readonly type: 'stop' };
+
+export type WorkerOrder = {
+  readonly holder: string;
+  readonly address: DatabaseAddress;
+  readonly pooler: boolean;
+  readonly logLevel: LogLevel;
+  readonly sources: readonly string[];
+  readonly handlers: readonly (HandlerConfig & { path: string })[];
+};
+
+export type FromWorker =
+  | { readonly type: 'ready' }
+  | { readonly type: 'unusable'; readonly message: string }
+  /** Sent every second: its absence means that the event loop stands still. */
+  | { readonly type: 'beat'; readonly metrics: MetricsSnapshot };

@@ -1,0 +1,28 @@
+import { resolve } from 'node:path';
+import { expireLeases } from '../inbound/index.ts';
+import type { Pool } from '../platform/db.ts';
+import type { Log } from '../platform/log.ts';
+import type { Configuration } from './configuration.ts';
+import type { Database } from './database.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+/** The worker role: a child process with this configuration's handlers, not started yet. */
+export function createWorker(
+  configuration: Configuration,
+  database: Database,
+  { log, pool }: { log: Log; pool: Pool },
+): WorkerProcess {
+  return new WorkerProcess(
+    {
+      address: database.address,
+      pooler: configuration.database.pooler,
+      logLevel: configuration.log.level,
+      sources: Object.keys(configuration.sources),
+      handlers: configuration.handlers.map((handler) => ({
+        ...handler,
+        path: resolve(configuration.folder, handler.module),
+      })),
+    },
+    { log, onDeath: (holder) => expireLeases(pool, holder) },
+  );
+}

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import type { Handler } from '../../src/inbound/index.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { handler, recordEffect, useWorkers } from '../support/worker.ts';
+
+const { clock, query, journal, start, events, runs, attempts, effects } = useWorkers();
+
+describe('exactly once', () => {
+  it('[IN-16] effect and mark are one commit; a throw after the write leaves neither', async () => {
+    await journal([{}]);
+    let count = 0;
+    const worker = await start(
+      handler(async (event, context) => {
+        await recordEffect(event, context);
+        if (++count === 1) throw new Error('after the write');
+      }),
+    );
+    await worker.round();
+    await worker.idle();
+    expect(await effects()).toBe(0);
+    clock.advance(20_000);
+    await worker.round();
+    await worker.idle();
+    expect(await effects()).toBe(1);
+    expect(await runs()).toMatchObject([{ status: 'done', attempts: 2 }]);
+  });
+
+  it('[IN-16] a statement that fails inside tx is not hidden by a handler that goes on', async () => {
+    await journal([{}]);
+    const worker = await start(
+      handler(async (event, context) => {
+        await recordEffect(event, context);
+        await context.tx.query('select 1 / 0').catch(() => {});
+      }),
+    );
+    await worker.round();
+    await worker.idle();
+    expect(await effects()).toBe(0);
+    expect(await runs()).toMatchObject([{ status: 'waiting', attempts: 1 }]);
+  });
+
+  it('[IN-16] a worker that stood still beyond its lease cannot commit: the second one has the run', async () => {
+    await journal([{}]);
+    let release: () => void = () => {};
+    const first = await start(
+      handler(async (event, context) => {
+        await recordEffect(event, context);
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+      }),
+    );
+    await first.round();
+    await waitFor('the first worker to write', async () => (await runs())[0]?.status === 'running');
+    await query(`update posthorn.runs set lease_until = clock_timestamp() - interval '1 s'`);
+    const second = await start(handler(recordEffect));
+    await second.round();
+    await second.idle();
+    expect(await runs()).toMatchObject([{ status: 'done', deaths: 1 }]);
+    release();
+    await first.idle();
+    expect(await effects()).toBe(1);
+    expect(await events()).toMatchObject([{ status: 'success', open_runs: 0 }]);
+  });
+
+  it('[IN-16] two workers that take the same events at once run each of them once', async () => {
+    await journal(Array(100).fill({}));
+    const [one, two] = [await start(handler(recordEffect)), await start(handler(recordEffect))];
+    await waitFor('all events', async () => {
+      await Promise.all([one.round(), two.round()]);
+      return (await events()).every(({ status }) => status === 'success');
+    });
+    expect(await effects()).toBe(100);
+    expect((await runs()).every(({ attempts: used }) => used === 1)).toBe(true);
+  });
+
+  it('[IN-15] renewal keeps a lease, and a run that was lost meanwhile is cut', async () => {
+    await journal([{}, {}]);
+    const reasons: string[] = [];
+    const worker = await start(
+      handler(async (_event, { signal }) => {
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        reasons.push((signal.reason as Error).message);
+      }),
+    );
+    await worker.round();
+    const [one, two] = await runs();
+    await query(`update posthorn.runs set lease_until = clock_timestamp() + interval '5 s' where id = $1`, [
+      one.id,
+    ]);
+    await query(`update posthorn.runs set lease_until = clock_timestamp() - interval '1 s' where id = $1`, [
+      two.id,
+    ]);
+    await worker.work.renew();
+    await waitFor('the lost run to be cut', () => reasons.length === 1);
+    expect(reasons).toEqual(['another worker has this run']);
+    const [renewed] = await runs();
+    expect(renewed.lease_until.getTime() - one.lease_until.getTime()).toBeGreaterThan(-1_000);
+    expect(worker.work.runningCount).toBe(1);
+  });
+
+  it('[IN-15] a stop gives back what cannot end in time, without counting an attempt', async () => {
+    await journal([{}]);
+    const worker = await start(handler(() => new Promise(() => {})));
+    await worker.round();
+    await worker.work.stop(10);
+    expect(await runs()).toMatchObject([{ status: 'waiting', attempts: 0, lease_holder: null }]);
+    expect(await attempts()).toEqual([]);
+  });
+});
+
+describe('deaths', () => {
+  const die = () =>
+    query(
+      `update posthorn.runs set lease_until = clock_timestamp() - interval '1 s' where status = 'running'`,
+    );
+
+  it('[IN-15] a run whose worker died has the next worker to itself; at the third death it is failed', async () => {
+    await journal([{ eventType: 'guilty' }, {}, {}]);
+    const together: string[][] = [];
+    let running: string[] = [];
+    const behave: Handler['run'] = async (event) => {
+      running.push(event.eventType as string);
+      together.push([...running]);
+      if (event.eventType === 'guilty') await new Promise(() => {});
+      running = running.filter((type) => type !== event.eventType);
+    };
+    const first = await start(handler(() => new Promise(() => {})));
+    await first.round();
+    await die();
+    const second = await start(handler(behave));
+    await second.round();
+    expect((await runs()).map(({ deaths }) => deaths)).toEqual([1, 1, 1]);
+    for (let death = 2; death <= 3; death++) {
+      await waitFor('the guilty run alone', async () => {
+        await second.round();
+        return (
+          (await runs()).find(({ status, deaths }) => status === 'running' && deaths === death - 1) !==
+            undefined && second.work.runningCount === 1
+        );
+      });
+      await die();
+      await second.work.renew();
+      running = [];
+      await second.round();
+    }
+    await waitFor('the others to be done', async () => {
+      await second.round();
+      return (await events()).filter(({ status }) => status === 'success').length === 2;
+    });
+    expect(together.every((types) => types.length === 1)).toBe(true);
+    expect((await runs()).map(({ status, deaths }) => [status, deaths])).toEqual([
+      ['failed', 3],
+      ['done', 1],
+      ['done', 1],
+    ]);
+    expect((await attempts()).filter(({ outcome }) => outcome === 'crashed').length).toBeGreaterThanOrEqual(
+      3,
+    );
+    expect((await events())[0]).toMatchObject({ status: 'failed', open_runs: 0 });
+  });
+});
