@@ -17,7 +17,8 @@ create table posthorn.events (
   sender_event_id text collate "C",
   delivery_id text collate "C",
   claimed_event_id text collate "C",
-  event_type text collate "C" check (event_type ~ '^[\x20-\x7e]{1,200}$'),
+  -- Two simple checks: a counted repetition in the pattern cost a tenth of the rate of inserting.
+  event_type text collate "C" check (length(event_type) between 1 and 200 and event_type !~ '[^ -~]'),
   site text,
   status text collate "C" not null check (status in
     ('accepted', 'processing', 'success', 'failed', 'rejected', 'skipped', 'quarantined', 'handshake')),

@@ -145,20 +145,23 @@ class BodyReader {
     return new Promise((resolve) => {
       const chunks: Buffer[] = [];
       let size = 0;
-      const finish = (result: Buffer | 'too_large' | 'busy' | 'aborted') => {
-        request.off('data', take).off('end', end).off('close', abort).off('error', abort);
-        if (!request.complete) request.on('error', () => {});
-        resolve(result);
-      };
       const take = (chunk: Buffer) => {
         size += chunk.length;
-        if (size > mostBytes) return finish('too_large');
-        if (size > this.#reserved && !this.#grow(chunk.length)) return finish('busy');
-        chunks.push(chunk);
+        if (size > mostBytes) refuse('too_large');
+        else if (size > this.#reserved && !this.#grow(chunk.length)) refuse('busy');
+        else chunks.push(chunk);
       };
-      const end = () => finish(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
-      const abort = () => finish('aborted');
-      request.on('data', take).on('end', end).on('close', abort).on('error', abort);
+      const refuse = (reason: 'too_large' | 'busy') => {
+        request.off('data', take);
+        request.resume();
+        resolve(reason);
+      };
+      request.on('data', take);
+      request.on('end', () =>
+        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)),
+      );
+      // Comes after `end` too, when there is nothing left to resolve. Without an `error` listener a cut is silent.
+      request.on('close', () => resolve('aborted'));
     });
   }
 

@@ -1,6 +1,6 @@
 import type { ArrivalWay } from '../core/envelope.ts';
-import { BinaryArrays } from '../platform/binary-arrays.ts';
-import type { Pool, Queryable } from '../platform/db.ts';
+import { type BulkParameters, type BulkStatement, runBulk } from '../platform/bulk-statement.ts';
+import type { Pool } from '../platform/db.ts';
 
 /** A row of the journal and its body, as they are written. Times are milliseconds since 1970. */
 export type JournalRow = {
@@ -26,22 +26,26 @@ export type JournalRow = {
 
 /**
  * Inserts journal rows and their bodies in one statement and one commit. Gives the indexes of the rows that were
- * written; a row that is missing was a duplicate. Rows travel as binary arrays, a column each.
+ * duplicates and so were left out; nearly always none.
  */
 export async function insertJournalRows(
-  db: Queryable,
+  pool: Pool,
   rows: readonly JournalRow[],
   { named }: { named: boolean },
-): Promise<Set<number>> {
-  const { rows: written } = await db.query<{ index: number }>({
-    ...(named ? { name: 'insert_journal_rows' } : {}),
-    text: insertText,
-    values: insertValues(rows),
+): Promise<ReadonlySet<number>> {
+  const duplicates = await runBulk(pool, insertStatement, {
+    named,
+    write: (parameters) => writeRows(parameters, rows),
   });
-  return new Set(written.map(({ index }) => index));
+  return duplicates === null ? none : new Set(duplicates.split(',').map(Number));
 }
 
-const insertText = `
+const none: ReadonlySet<number> = new Set();
+
+const insertStatement: BulkStatement = {
+  name: 'insert_journal_rows',
+  parameters: 16,
+  text: `
 with durable as materialized (
   -- IN-3: no role, database or pooler setting weakens an acknowledgement.
   select set_config('synchronous_commit',
@@ -69,34 +73,27 @@ bodies as (
   insert into posthorn.event_bodies (event, method, query, headers, content_type, body)
   select id, method, query, headers::json, content_type, body from input join written using (id)
 )
-select (number - 1)::int4 as index from input join written using (id)`;
+-- A key that was not written is a duplicate.
+select string_agg((number - 1)::text, ',') from input where id not in (select id from written)`,
+};
 
-/** What a row needs beside its long texts and its body, so that the buffer seldom has to grow. */
-const expectedRowBytes = 512;
-
-function insertValues(rows: readonly JournalRow[]): Buffer[] {
-  let expected = 512;
-  for (const { body, headers, query } of rows)
-    expected += expectedRowBytes + body.length + 3 * (headers.length + query.length);
-  const arrays = new BinaryArrays(expected);
-  return [
-    arrays.int2(rows, (row) => row.source),
-    arrays.text(rows, (row) => row.eventId),
-    arrays.text(rows, (row) => row.claimedEventId),
-    arrays.text(rows, (row) => row.eventType),
-    arrays.text(rows, (row) => row.site),
-    arrays.text(rows, (row) => row.status),
-    arrays.text(rows, (row) => row.reason),
-    arrays.int4(rows, (row) => row.size),
-    arrays.float8(rows, (row) => row.receivedAt),
-    arrays.text(rows, (row) => row.via),
-    arrays.text(rows, (row) => row.clientIp),
-    arrays.text(rows, (row) => row.method),
-    arrays.text(rows, (row) => row.query),
-    arrays.text(rows, (row) => row.headers),
-    arrays.text(rows, (row) => row.contentType),
-    arrays.bytea(rows, (row) => row.body),
-  ];
+function writeRows(parameters: BulkParameters, rows: readonly JournalRow[]): void {
+  parameters.int2(rows, (row) => row.source);
+  parameters.text(rows, (row) => row.eventId);
+  parameters.text(rows, (row) => row.claimedEventId);
+  parameters.text(rows, (row) => row.eventType);
+  parameters.text(rows, (row) => row.site);
+  parameters.text(rows, (row) => row.status);
+  parameters.text(rows, (row) => row.reason);
+  parameters.int4(rows, (row) => row.size);
+  parameters.float8(rows, (row) => row.receivedAt);
+  parameters.text(rows, (row) => row.via);
+  parameters.text(rows, (row) => row.clientIp);
+  parameters.text(rows, (row) => row.method);
+  parameters.text(rows, (row) => row.query);
+  parameters.text(rows, (row) => row.headers);
+  parameters.text(rows, (row) => row.contentType);
+  parameters.bytea(rows, (row) => row.body);
 }
 
 /** Registers the codes of the configuration and gives each its id. */

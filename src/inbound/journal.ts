@@ -22,6 +22,7 @@ type Entry = {
 
 const mostRowsPerBatch = 64;
 const mostBytesPerBatch = 4 * 1024 * 1024;
+const eagerRows = 24;
 const mostBatchesInFlight = 2;
 const mostWaitingRows = 10_000;
 const sweepMs = 50;
@@ -88,15 +89,27 @@ export class JournalWriter implements Journal {
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
-  /** At the end of this turn of the event loop, so that requests that arrived together share a batch. */
+  /**
+   * At the end of this turn of the event loop, so that requests that arrived together share a batch; at once when
+   * enough have come, so that the database works while the rest of a burst is still being read. Without that, all
+   * connections would soon wait for one common batch, and gateway and database would take turns.
+   */
   #schedule(): void {
-    if (this.#isScheduled || this.#inFlight.size >= mostBatchesInFlight) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      while (this.#inFlight.size < mostBatchesInFlight && this.#waiting.length > 0)
-        void this.#write(this.#takeBatch());
-    });
+    if (this.#inFlight.size >= mostBatchesInFlight) return;
+    if (this.#waiting.length >= eagerRows) {
+      this.#start();
+    } else if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(() => {
+        this.#isScheduled = false;
+        this.#start();
+      });
+    }
+  }
+
+  #start(): void {
+    while (this.#inFlight.size < mostBatchesInFlight && this.#waiting.length > 0)
+      void this.#write(this.#takeBatch());
   }
 
   #takeBatch(): Entry[] {
@@ -125,12 +138,12 @@ export class JournalWriter implements Journal {
   async #store(groups: Entry[][], isRetry = false): Promise<void> {
     try {
       const rows = groups.map((group) => (group[0] as Entry).row);
-      const written = await insertJournalRows(this.#pool, rows, { named: this.#named });
+      const duplicates = await insertJournalRows(this.#pool, rows, { named: this.#named });
       this.#metrics?.batchWritten(rows.length);
-      if (written.size > 0) this.#onCommitted();
+      if (duplicates.size < rows.length) this.#onCommitted();
       for (const [index, group] of groups.entries()) {
         for (const [copy, entry] of group.entries()) {
-          settle(entry, written.has(index) && copy === 0 ? 'recorded' : 'duplicate');
+          settle(entry, copy === 0 && !duplicates.has(index) ? 'recorded' : 'duplicate');
         }
       }
     } catch (error) {

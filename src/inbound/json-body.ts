@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 
 const mostDepth = 64;
 const mostKeys = 100_000;
@@ -13,13 +13,19 @@ export type ParsedBody = { readonly payload: unknown } | 'bad_body';
  * is for reading an id and a type out of it: the record stays the bytes.
  */
 export function parseJsonBody(body: Buffer): ParsedBody {
-  if (body.length === 0 || !isUtf8(body) || exceedsBounds(body)) return 'bad_body';
-  const text = body.toString('utf8');
+  const text = textOf(body);
+  if (text === undefined || exceedsBounds(body)) return 'bad_body';
   try {
     return { payload: JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text) };
   } catch {
     return 'bad_body';
   }
+}
+
+/** Most bodies are ASCII, for which the text is a plain copy. */
+function textOf(body: Buffer): string | undefined {
+  if (isAscii(body)) return body.toString('latin1');
+  return isUtf8(body) ? body.toString('utf8') : undefined;
 }
 
 const quote = 0x22;

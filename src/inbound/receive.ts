@@ -39,12 +39,13 @@ export function createReceive(deps: { group: InboundGroup; sources: Sources; jou
     if (body === 'aborted') return 'aborted';
     if (body === 'busy') return 'unavailable';
 
-    const verdict = judge(arrival, source, body);
-    const recorded = await journal.record(rowOf(arrival, source, verdict));
-    if ('reason' in verdict) return verdict.reason;
+    const judgement = judge(arrival, source, body);
+    const recorded = await journal.record(rowOf(arrival, source, judgement));
+    // A refusal stays one whether or not its row could be written: nothing is acknowledged by it.
+    if (judgement.status === 'rejected') return judgement.reason;
     switch (recorded) {
       case 'recorded':
-        return verdict.skip === null ? 'accepted' : 'skipped';
+        return judgement.status;
       case 'duplicate':
       case 'unstorable':
       case 'unavailable':
@@ -55,53 +56,67 @@ export function createReceive(deps: { group: InboundGroup; sources: Sources; jou
   };
 }
 
-/** What the gates that look at the body decided; `body` is what the journal keeps of it. */
+/** What the gates that look at the body decided, as the columns of the journal row. */
 type Judgement =
-  | {
-      readonly reason: RejectReason;
-      readonly body: Buffer;
-      readonly size: number;
-      readonly claimed: string | null;
-    }
-  | {
-      readonly eventId: string;
-      readonly eventType: string | null;
-      readonly skip: string | null;
-      readonly body: Buffer;
-    };
+  | (Columns & { readonly status: 'rejected'; readonly reason: RejectReason })
+  | (Columns & { readonly status: 'accepted' | 'skipped'; readonly reason: string | null });
+
+type Columns = Pick<JournalRow, 'eventId' | 'claimedEventId' | 'eventType' | 'size' | 'body'>;
 
 /** A rejected body that does not parse is kept in part: enough to see what it is. */
 const badBodyKeptBytes = 4_096;
 const nothing = Buffer.alloc(0);
 
 function judge(arrival: Arrival, source: Source, body: Buffer | 'too_large'): Judgement {
-  const reject = (reason: RejectReason, kept: Buffer, size = kept.length): Judgement => {
-    return { reason, body: kept, size, claimed: claimedEventId(arrival.rawHeaders, source.scheme) };
-  };
-  if (body === 'too_large') return reject('too_large', nothing);
-
+  if (body === 'too_large') return reject('too_large', nothing, { arrival, source });
   const { method, query, rawHeaders, receivedAt } = arrival;
   const envelope: Envelope = { method, query, rawHeaders, body, receivedAt };
   const keys = source.keys();
-  if (keys.length === 0) return reject('no_secret', body);
+  if (keys.length === 0) return reject('no_secret', body, { arrival, source });
   const verdict = verify(envelope, source.scheme, keys, source);
-  if (!verdict.ok) return reject(verdict.reason, body);
-
+  if (!verdict.ok) return reject(verdict.reason, body, { arrival, source });
   const parsed = parseJsonBody(body);
-  if (parsed === 'bad_body') return reject('bad_body', body.subarray(0, badBodyKeptBytes), body.length);
+  if (parsed === 'bad_body') return reject('bad_body', body, { arrival, source });
   const { eventId, eventType } = identify(envelope, source.scheme, parsed.payload);
-  if (eventId === 'absent') return reject('no_event_id', body);
-  if (eventId === 'bad') return reject('bad_event_id', body);
-  const skip = eventType !== null && source.skippedTypes.has(eventType) ? eventType : null;
-  return { eventId: eventId.value, eventType, skip, body };
+  if (eventId === 'absent') return reject('no_event_id', body, { arrival, source });
+  if (eventId === 'bad') return reject('bad_event_id', body, { arrival, source });
+  const isSkipped = eventType !== null && source.skippedTypes.has(eventType);
+  return {
+    status: isSkipped ? 'skipped' : 'accepted',
+    reason: isSkipped ? eventType : null,
+    eventId: eventId.value,
+    claimedEventId: null,
+    eventType,
+    size: body.length,
+    body,
+  };
 }
 
-/** The journal row of a judged request. A rejected one never holds the event id (IN-4). */
-function rowOf(arrival: Arrival, source: Source, verdict: Judgement): JournalRow {
+/** A rejected row never holds the event id: what nobody verified is kept apart (IN-4). */
+function reject(reason: RejectReason, body: Buffer, of: { arrival: Arrival; source: Source }): Judgement {
+  const claimed = claimedEventId(of.arrival.rawHeaders, of.source.scheme);
+  return {
+    status: 'rejected',
+    reason,
+    eventId: null,
+    claimedEventId: claimed === null ? null : cleanText(claimed),
+    eventType: null,
+    size: body.length,
+    body: reason === 'bad_body' ? body.subarray(0, badBodyKeptBytes) : body,
+  };
+}
+
+function rowOf(arrival: Arrival, source: Source, judgement: Judgement): JournalRow {
   const contentType = firstHeader(arrival.rawHeaders, 'content-type');
-  const arrived = {
+  return {
     source: source.id,
+    eventId: judgement.eventId,
+    claimedEventId: judgement.claimedEventId,
+    eventType: judgement.eventType,
     site: source.site,
+    status: judgement.status,
+    reason: judgement.reason,
+    size: judgement.size,
     receivedAt: arrival.receivedAt,
     via: arrival.via,
     clientIp: arrival.clientIp,
@@ -109,22 +124,6 @@ function rowOf(arrival: Arrival, source: Source, verdict: Judgement): JournalRow
     query: cleanText(queryForJournal(arrival.query), 16_384),
     headers: headersForJournal(arrival.rawHeaders, source.scheme.header),
     contentType: contentType === undefined ? null : cleanText(contentType),
-    body: verdict.body,
-  };
-  if ('reason' in verdict) {
-    const { reason, size, claimed } = verdict;
-    const claimedEventId = claimed === null ? null : cleanText(claimed);
-    return { ...arrived, size, status: 'rejected', reason, eventId: null, claimedEventId, eventType: null };
-  }
-  const { eventId, eventType, skip } = verdict;
-  const status = skip === null ? 'accepted' : 'skipped';
-  return {
-    ...arrived,
-    size: verdict.body.length,
-    status,
-    reason: skip,
-    eventId,
-    claimedEventId: null,
-    eventType,
+    body: judgement.body,
   };
 }

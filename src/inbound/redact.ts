@@ -7,30 +7,35 @@ export const redacted = '[redacted]';
 const secretName =
   /signature|hmac|authorization|cookie|token|secret|passw|credential|api[-_]?key|session|jwt|^x-hub-|^sig$|^code$/i;
 
+type JudgedName = { readonly isSecret: boolean; readonly json: string };
+
 /** Remembered per name: senders use few; the bounds keep a hostile one from filling memory. */
-const judged = new Map<string, boolean>();
+const judged = new Map<string, JudgedName>();
 const mostJudged = 2_000;
 
-function isSecretName(name: string): boolean {
+function judgeName(name: string): JudgedName {
   const known = judged.get(name);
   if (known !== undefined) return known;
-  const secret = secretName.test(name);
-  if (judged.size < mostJudged && name.length <= 100) judged.set(name, secret);
-  return secret;
+  const fresh = { isSecret: secretName.test(name), json: JSON.stringify(name) };
+  if (judged.size < mostJudged && name.length <= 100) judged.set(name, fresh);
+  return fresh;
 }
 
 /** Header pairs as a JSON text `[["Name","value"], ...]`, in order, repeated names kept, secrets replaced. */
 export function headersForJournal(rawHeaders: readonly string[], alsoSecret: string): string {
-  let json = '[';
+  let json = '';
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
-    const secret =
-      isSecretName(name) || (name.length === alsoSecret.length && name.toLowerCase() === alsoSecret);
-    const value = secret ? redacted : (rawHeaders[i + 1] as string);
-    json += `${i === 0 ? '' : ','}[${JSON.stringify(name)},${JSON.stringify(value)}]`;
+    const { isSecret, json: nameJson } = judgeName(name);
+    const isRedacted = isSecret || (name.length === alsoSecret.length && name.toLowerCase() === alsoSecret);
+    const value = isRedacted ? redacted : (rawHeaders[i + 1] as string);
+    json += `,[${nameJson},${needsEscape.test(value) ? JSON.stringify(value) : `"${value}"`}]`;
   }
-  return `${json}]`;
+  return `[${json.slice(1)}]`;
 }
+
+/** On the hot path: most values are plain, and JSON.stringify costs more than this look. */
+const needsEscape = /[^ !#-[\]-~]/;
 
 /** A query string with the values of secret parameters replaced; everything else stays as it arrived. */
 export function queryForJournal(query: string): string {
@@ -39,7 +44,9 @@ export function queryForJournal(query: string): string {
     .split('&')
     .map((pair) => {
       const at = pair.indexOf('=');
-      return at >= 0 && isSecretName(decoded(pair.slice(0, at))) ? `${pair.slice(0, at)}=${redacted}` : pair;
+      return at >= 0 && judgeName(decoded(pair.slice(0, at))).isSecret
+        ? `${pair.slice(0, at)}=${redacted}`
+        : pair;
     })
     .join('&');
 }

@@ -26,7 +26,7 @@ export function createClientAddress(trustProxy: TrustProxy): (request: IncomingM
 
 /** IPv4 in the IPv6 form that a dual-stack socket shows is still IPv4. */
 export function plainAddress(address: string | undefined): string | null {
-  if (address === undefined) return null;
+  if (address === undefined || !address.includes(':')) return address ?? null;
   return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address)
     ? address.slice('::ffff:'.length)
     : (address.split('%')[0] ?? null);

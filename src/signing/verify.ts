@@ -34,9 +34,7 @@ export function verify(
 
   const signed = signedMetadata(envelope, scheme, items);
   if (typeof signed === 'string') return signed === 'missing' ? missing : bad;
-  const secretIndex = secrets.findIndex((secret) =>
-    isSignedBy(secret, envelope.body, scheme, claimed, signed),
-  );
+  const secretIndex = indexOfSigner(secrets, claimed, { scheme, body: envelope.body, signed });
   if (secretIndex < 0) return bad;
 
   if (scheme.timestamp === undefined) return { ok: true, secretIndex };
@@ -64,21 +62,22 @@ function claimsOf(items: readonly string[], scheme: Scheme): string[] {
 }
 
 /**
- * Adds the claimed signature as canonical text if it has exactly the alphabet and length of the encoding (SIG-4).
- * Node's own decoders are lenient, so nothing is decoded: texts of one fixed length are compared instead.
+ * Adds the claimed signature if it has exactly the length of the encoding (SIG-4). Its alphabet needs no look of its
+ * own: it is compared as text, so only the one canonical spelling of the right signature is equal. Node's decoders are
+ * lenient, so nothing is decoded. Hexadecimal digits may come in either case.
  */
 function claimOf(value: string, scheme: Scheme, claimed: string[]): string[] {
   if (!value.startsWith(scheme.prefix)) return claimed;
   const text = scheme.prefix === '' ? value : value.slice(scheme.prefix.length);
-  if (exactly[scheme.encoding][scheme.hmac].test(text)) {
+  if (text.length === textLengths[scheme.encoding][scheme.hmac]) {
     claimed.push(scheme.encoding === 'hex' ? text.toLowerCase() : text);
   }
   return claimed;
 }
 
-const exactly = {
-  hex: { sha1: /^[0-9a-fA-F]{40}$/, sha256: /^[0-9a-fA-F]{64}$/, sha512: /^[0-9a-fA-F]{128}$/ },
-  base64: { sha1: /^[A-Za-z0-9+/]{27}=$/, sha256: /^[A-Za-z0-9+/]{43}=$/, sha512: /^[A-Za-z0-9+/]{86}==$/ },
+const textLengths = {
+  hex: { sha1: 40, sha256: 64, sha512: 128 },
+  base64: { sha1: 28, sha256: 44, sha512: 88 },
 };
 
 /** Space and tab are the only white space of a header's value. */
@@ -140,17 +139,20 @@ function ageOf(text: string, unit: 's' | 'ms', receivedAt: number) {
     : { ageUnits: receivedAt - value, perSecond: 1000, timestamp: value };
 }
 
-function isSignedBy(
-  secret: string | KeyObject,
-  body: Buffer,
-  scheme: Scheme,
+/** The first secret that one of the claimed signatures was made with, or -1. */
+function indexOfSigner(
+  secrets: readonly (string | KeyObject)[],
   claimed: readonly string[],
-  signed: SignedMetadata,
-): boolean {
-  const key = typeof secret === 'string' ? signingKey(secret, scheme.keyEncoding) : secret;
-  if (key === undefined || key.symmetricKeySize === 0) return false;
-  const expected = signatureText(key, body, scheme, signed);
-  return claimed.some((text) => equalText(expected, text));
+  { scheme, body, signed }: { scheme: Scheme; body: Buffer; signed: SignedMetadata },
+): number {
+  for (let index = 0; index < secrets.length; index++) {
+    const secret = secrets[index] as string | KeyObject;
+    const key = typeof secret === 'string' ? signingKey(secret, scheme.keyEncoding) : secret;
+    if (key === undefined || key.symmetricKeySize === 0) continue;
+    const expected = signatureText(key, body, scheme, signed);
+    for (const text of claimed) if (equalText(expected, text)) return index;
+  }
+  return -1;
 }
 
 /** The signature of `body` under `scheme`, as text in the scheme's encoding. Raw bytes go in, never a string (SIG-3). */
@@ -166,12 +168,12 @@ export function signatureText(key: KeyObject, body: Buffer, scheme: Scheme, sign
 }
 
 /** Reused, since the longest text is known (SHA-512 in hex) and comparing never waits. */
-const left = new Uint8Array(128);
-const right = new Uint8Array(128);
+const left = Buffer.alloc(128);
+const right = Buffer.alloc(128);
 const views = new Map<number, readonly [Uint8Array, Uint8Array]>();
 const encoder = new TextEncoder();
 
-/** Constant-time comparison of two ASCII texts; both are of one fixed, public length when this is reached. */
+/** Constant-time comparison of two texts of one fixed, public length. `expected` is ASCII; `claimed` may be anything. */
 function equalText(expected: string, claimed: string): boolean {
   if (expected.length === 0 || expected.length !== claimed.length) return false;
   let pair = views.get(expected.length);
@@ -179,7 +181,8 @@ function equalText(expected: string, claimed: string): boolean {
     pair = [left.subarray(0, expected.length), right.subarray(0, expected.length)];
     views.set(expected.length, pair);
   }
-  encoder.encodeInto(expected, left);
+  left.write(expected, 0, 'latin1');
+  // UTF-8, which no other character shares with ASCII; latin1 would cut characters down to one byte.
   encoder.encodeInto(claimed, right);
   return timingSafeEqual(pair[0], pair[1]);
 }
