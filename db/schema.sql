@@ -34,7 +34,7 @@ create table posthorn.events (
   client_ip inet,
   CHECK (event_id IS NULL OR (status <> ALL (ARRAY['rejected'::text, 'handshake'::text]))),
   CHECK (length(event_id) >= 1 AND length(event_id) <= 200),
-  CHECK (event_type ~ '^[\x20-\x7e]{1,200}$'::text),
+  CHECK (length(event_type) >= 1 AND length(event_type) <= 200 AND event_type !~ '[^ -~]'::text),
   CHECK (open_runs >= 0),
   CHECK (replays >= 0),
   CHECK (size >= 0),

@@ -16,7 +16,7 @@ export function sampleCurl(configuration: Configuration, publicUrl: string): str
     const scheme = schemeOf(source);
     if (!named?.startsWith('data:') || scheme.timestamp !== undefined || !('header' in scheme.eventId))
       continue;
-    if (scheme.parts.includes('id')) continue;
+    if (scheme.signsId) continue;
     const secret = readFileSync(secretPath(named, configuration), 'utf8').trim();
     return curlLine(`${publicUrl}/api/v1/webhooks/${code}`, source, secret);
   }

@@ -114,6 +114,7 @@ describe('compileScheme', () => {
       field: 'v1',
       encoding: 'hex',
       parts: [{ text: 'v0:' }, 'id', { text: '.' }, 'timestamp', { text: '.' }, 'body'],
+      signsId: true,
       idEnds: ['.'],
       timestamp: { field: 't', unit: 's' },
       eventId: { header: 'x-id' },
@@ -129,6 +130,7 @@ describe('compileScheme', () => {
       prefix: '',
       encoding: 'base64',
       parts: ['body'],
+      signsId: false,
       idEnds: [],
       eventId: { digest: 'body' },
     });

@@ -41,6 +41,7 @@ export type Scheme = {
   readonly field: string | undefined;
   readonly encoding: 'hex' | 'base64';
   readonly parts: readonly SignedPart[];
+  readonly signsId: boolean;
   /** The characters beside {id} in the signed text: an id that held one could be shifted into its neighbour. */
   readonly idEnds: readonly string[];
   readonly timestamp: (({ header: string } | { field: string }) & { unit: 's' | 'ms' }) | undefined;
@@ -66,6 +67,7 @@ export function compileScheme(description: HmacDescription): Scheme {
     field: description.field,
     encoding: description.encoding,
     parts: signedParts(description.signed),
+    signsId: description.signed.includes('{id}'),
     idEnds: idEnds(signedParts(description.signed)),
     timestamp:
       timestamp && 'header' in timestamp

@@ -16,7 +16,7 @@ export function sign(
   if (key === undefined) throw new Error('the secret cannot be used as a key of this scheme');
   if (scheme.timestamp !== undefined && timestamp === undefined)
     throw new Error('this scheme signs a timestamp: give one');
-  if (scheme.parts.includes('id') && id === undefined) throw new Error('this scheme signs an id: give one');
+  if (scheme.signsId && id === undefined) throw new Error('this scheme signs an id: give one');
   const time =
     scheme.timestamp?.unit === 'ms' ? String(timestamp) : String(Math.floor((timestamp ?? 0) / 1000));
   const signature = `${scheme.prefix}${signatureText(key, body, scheme, { timestamp: time, id: id ?? '' })}`;

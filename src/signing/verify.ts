@@ -109,7 +109,7 @@ function signedMetadata(
     if (!isTimestamp(found.value, scheme.timestamp.unit)) return 'bad';
     timestamp = found.value;
   }
-  if (scheme.parts.includes('id') && 'header' in scheme.eventId) {
+  if (scheme.signsId && 'header' in scheme.eventId) {
     const found = soleHeader(envelope.rawHeaders, scheme.eventId.header);
     if (typeof found === 'string') return found === 'absent' ? 'missing' : 'bad';
     if (!isEventId(found.value) || scheme.idEnds.some((sign) => found.value.includes(sign))) return 'bad';
@@ -170,16 +170,17 @@ export function signatureText(key: KeyObject, body: Buffer, scheme: Scheme, sign
 /** Reused, since the longest text is known (SHA-512 in hex) and comparing never waits. */
 const left = Buffer.alloc(128);
 const right = Buffer.alloc(128);
-const views = new Map<number, readonly [Uint8Array, Uint8Array]>();
+/** By length of the text. */
+const views: (readonly [Uint8Array, Uint8Array] | undefined)[] = new Array(129).fill(undefined);
 const encoder = new TextEncoder();
 
 /** Constant-time comparison of two texts of one fixed, public length. `expected` is ASCII; `claimed` may be anything. */
 function equalText(expected: string, claimed: string): boolean {
   if (expected.length === 0 || expected.length !== claimed.length) return false;
-  let pair = views.get(expected.length);
+  let pair = views[expected.length];
   if (pair === undefined) {
     pair = [left.subarray(0, expected.length), right.subarray(0, expected.length)];
-    views.set(expected.length, pair);
+    views[expected.length] = pair;
   }
   left.write(expected, 0, 'latin1');
   // UTF-8, which no other character shares with ASCII; latin1 would cut characters down to one byte.
