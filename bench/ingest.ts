@@ -1,6 +1,6 @@
 /**
  * PERF-1, PERF-2, PERF-11: verified and durable webhooks a second, their latency at half of that rate, and verifying
- * alone; each beside its baseline in the same run. Options: --rounds 5 --seconds 5 --size 1024 (or --size real).
+ * alone; each beside its baseline in the same run. Options: --rounds 5 --seconds 5 --size 1024 (or --size real), --results <folder>.
  *
  * The machine is noisy, so every contender runs in every round, in turn, and the ratios are of medians.
  */
@@ -19,6 +19,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '5' },
     size: { type: 'string', default: '1024' },
     connections: { type: 'string', default: '64' },
+    results: { type: 'string' },
   },
 });
 const rounds = Number(options.rounds);
@@ -74,6 +75,7 @@ writeResults(
   options.size === '1024' ? 'ingest' : `ingest-${options.size}`,
   { ...options, github: 'sha256', fsync: 'on', redis: redis === undefined ? 'absent' : 'appendfsync always' },
   { perf1: table, perf2: half, perf11: alone },
+  options.results,
 );
 
 async function measure(name: string, store: BenchPostgres): Promise<Round> {

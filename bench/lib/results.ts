@@ -1,9 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const defaultFolder = fileURLToPath(new URL('../results/', import.meta.url));
+
 /** Writes bench/results/<name>.json: what was measured, on what, with which settings. */
-export function writeResults(name: string, settings: object, results: object): void {
+export function writeResults(name: string, settings: object, results: object, folder = defaultFolder): void {
   const machine = {
     cpu: cpus()[0]?.model,
     cores: cpus().length,
@@ -11,9 +14,8 @@ export function writeResults(name: string, settings: object, results: object): v
     platform: `${platform()} ${arch()}`,
     node: process.version,
   };
-  const folder = fileURLToPath(new URL('../results/', import.meta.url));
   mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}${name}.json`, `${JSON.stringify({ machine, settings, results }, null, 2)}\n`);
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify({ machine, settings, results }, null, 2)}\n`);
 }
 
 /** A table with right-aligned numbers. */

@@ -10,6 +10,7 @@ import { formatEvent } from './event-page.ts';
 import { type Column, formatTable, statusColour } from './table.ts';
 
 const mostPerPage = 1_000;
+const mostPerLook = 100_000;
 
 export function eventsCommand(): Command {
   const events = new Command('events').description('Look at the journal');
@@ -69,7 +70,10 @@ async function show(id: string, options: Flags & { json?: boolean }): Promise<vo
   );
 }
 
-/** Looks back 5 s each time and leaves out what was shown: batches become visible out of the order of their ids. */
+/**
+ * Batches become visible out of the order of their ids, so each look goes back 5 s and leaves out what was shown, or
+ * what was there before the tail began.
+ */
 async function tail(options: Flags & { json?: boolean; limit?: string }): Promise<void> {
   let left =
     options.limit === undefined
@@ -80,18 +84,17 @@ async function tail(options: Flags & { json?: boolean; limit?: string }): Promis
     isInterrupted = true;
   });
   await withJournal(options, async (pool) => {
-    let from = (await listEvents(pool, { limit: 1, beforeId: undefined }))[0]?.id ?? 0;
-    const start = from;
-    let shown = new Set<number>();
+    let from = await findTailStart(pool);
+    let seen = new Set((await listEventsSince(pool, from, mostPerLook)).map(({ id }) => id));
     while (left > 0 && !isInterrupted) {
       const settled = Math.max(from, await findTailStart(pool));
-      const lines = await listEventsSince(pool, from, 10_000);
-      const fresh = lines.filter(({ id }) => id > start && !shown.has(id)).slice(0, left);
+      const lines = await listEventsSince(pool, from, mostPerLook);
+      const fresh = lines.filter(({ id }) => !seen.has(id)).slice(0, left);
       for (const line of fresh)
         process.stdout.write(options.json ? `${JSON.stringify(line)}\n` : tailLine(line));
       left -= fresh.length;
       from = Math.min(settled, lines.at(-1)?.id ?? settled);
-      shown = new Set([...shown, ...fresh.map(({ id }) => id)].filter((id) => id > from));
+      seen = new Set([...seen, ...fresh.map(({ id }) => id)].filter((id) => id > from));
       if (left > 0 && !isInterrupted) await wait(250);
     }
   });

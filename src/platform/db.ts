@@ -62,8 +62,22 @@ export function createPool(options: PoolOptions): Pool {
       'a database connection broke',
     ),
   );
-  pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('connect', (client) => {
+    client.on('error', () => {});
+    if (options.pooler) withoutNames(client);
+  });
   return pool;
+}
+
+/** Behind a transaction-mode pooler a named statement would be prepared on one connection and run on another. */
+function withoutNames(client: pg.ClientBase): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const unnamed = (config: unknown, ...rest: unknown[]) => {
+    const isNamed =
+      typeof config === 'object' && config !== null && 'name' in config && !('submit' in config);
+    return query(isNamed ? { ...config, name: undefined } : config, ...rest);
+  };
+  client.query = unnamed as typeof client.query;
 }
 
 /**

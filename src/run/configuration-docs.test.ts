@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { configurationSchema } from './configuration.ts';
 
@@ -59,4 +60,9 @@ it('[IN-12] docs/configuration.md names every environment variable that the code
     .flatMap((file) => [...readFileSync(join(root, 'src', file), 'utf8').matchAll(/environment\.([A-Z_]+)/g)])
     .map(([, name]) => name as string);
   expect(documented.sort()).toEqual([...new Set(read)].sort());
+});
+
+it('[IN-12] the example of a sender in docs/configuration.md is a sound configuration', () => {
+  const example = /```yaml\n([\s\S]*?)```/.exec(docs)?.[1] as string;
+  expect(configurationSchema.safeParse(parse(example)).error).toBeUndefined();
 });

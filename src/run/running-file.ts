@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Log } from '../platform/log.ts';
 
 /** Where the serving process listens, for commands on the same machine: ports may have been chosen by the system. */
 export type Running = {
@@ -10,11 +11,19 @@ export type Running = {
 
 const fileName = 'running.json';
 
-export async function rememberRunning(dataDir: string, urls: Omit<Running, 'pid'>): Promise<void> {
-  await mkdir(dataDir, { recursive: true });
-  const draft = join(dataDir, `${fileName}.${process.pid}`);
-  await writeFile(draft, JSON.stringify({ pid: process.pid, ...urls }), { mode: 0o600 });
-  await rename(draft, join(dataDir, fileName));
+/** A convenience: a data directory that cannot be written (with a database of one's own) is no reason to stop. */
+export async function rememberRunning(dataDir: string, urls: Omit<Running, 'pid'>, log: Log): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true });
+    const draft = join(dataDir, `${fileName}.${process.pid}`);
+    await writeFile(draft, JSON.stringify({ pid: process.pid, ...urls }), { mode: 0o600 });
+    await rename(draft, join(dataDir, fileName));
+  } catch (error) {
+    log.warn(
+      { event: 'running_file.failed', reason: (error as Error).message },
+      `other commands cannot find this server in ${dataDir}`,
+    );
+  }
 }
 
 export async function forgetRunning(dataDir: string): Promise<void> {

@@ -111,7 +111,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     const publicUrl = active.has('gateway')
       ? await startGateway(configuration, { pool: pools.ingest, journal, log, metrics, check, listen, stack })
       : undefined;
-    await rememberRunning(configuration.dataDir, { adminUrl, publicUrl });
+    await rememberRunning(configuration.dataDir, { adminUrl, publicUrl }, log);
     stack.push('running file', () => forgetRunning(configuration.dataDir));
     log.info({ event: 'server.started', roles: [...active], publicUrl, adminUrl }, 'posthorn is ready');
     return { configuration, publicUrl, adminUrl, madeSecrets, ended, stop: () => stack.stop() };

@@ -163,3 +163,24 @@ it('[EDGE-1] pipelined requests are each answered, in order', async () => {
   expect(statusesOf(await sendRaw(gateway.port, text))).toEqual([200, 200, 200]);
   expect(await rows()).toBe(3);
 });
+
+it('[EDGE-1] headers that do not come within 10 s are answered 408 and the connection is closed', async () => {
+  const started = performance.now();
+  const answer = await sendRaw(gateway.port, 'POST /api/v1/webhooks/github HTTP/1.1\r\nHost: x\r\n');
+  expect(statusesOf(answer)).toEqual([408]);
+  expect(performance.now() - started).toBeGreaterThan(9_000);
+  expect(performance.now() - started).toBeLessThan(13_000);
+}, 20_000);
+
+it('[EDGE-1] connections beyond the cap are closed, and room is used again', async () => {
+  const capped = await startGateway(database, { config: { http: { maxConnections: 2 } } });
+  const open = [connect(capped.port, '127.0.0.1'), connect(capped.port, '127.0.0.1')];
+  await Promise.all(open.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+  expect(statusesOf(await sendRaw(capped.port, requestText('over', withLength)))).toEqual([]);
+  for (const socket of open) socket.destroy();
+  await waitFor(
+    'room',
+    async () => statusesOf(await sendRaw(capped.port, requestText('room', withLength)))[0] === 200,
+  );
+  await capped.close();
+});
