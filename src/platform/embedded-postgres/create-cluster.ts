@@ -22,7 +22,8 @@ async function removeLeftovers(directory: string): Promise<void> {
     const pid = Number(/^(?:data|password)\.new-(\d+)/.exec(name)?.[1]);
     // Our own number is a leftover too: in a container each life has the same one.
     if (!pid || (pid !== process.pid && isAlive(pid))) continue;
-    await rm(join(directory, name), { recursive: true, force: true });
+    // The programs that a killed initdb started may still be writing into it for a moment.
+    await rm(join(directory, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 
@@ -63,7 +64,7 @@ async function createCluster(cluster: Cluster): Promise<void> {
     if (!hasCode(error, 'ENOTEMPTY', 'EEXIST') || !(await isWhole(cluster))) throw error;
   } finally {
     await rm(passwordFile, { force: true });
-    await rm(unfinished, { recursive: true, force: true });
+    await rm(unfinished, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 
