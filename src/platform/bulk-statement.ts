@@ -28,12 +28,11 @@ export async function runBulk(
     write(parameters);
     const value = await submit(client, statement, { named, message: parameters.message() });
     isBroken = false;
-    // Only now: while an answer is owed, the socket may still have to send these bytes.
+    // Only after success: an error can arrive while the socket still has to send these bytes.
     parameters.giveBack();
     return value;
   } catch (error) {
-    isBroken = (error as { severity?: string }).severity === undefined;
-    if (!isBroken) parameters.giveBack();
+    isBroken = (error as { severity?: string }).severity !== 'ERROR';
     throw error;
   } finally {
     client.release(isBroken);
