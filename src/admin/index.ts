@@ -1,6 +1,6 @@
 /**
- * Admin: what operators and their machines ask. So far health and metrics; never reachable on the public listener
- * unless somebody configures one address for both.
+ * Admin: what operators and their machines ask. So far health and metrics. The public listener has
+ * `/healthz` and `/readyz` too, without reasons.
  *
  * Not here yet: the API over the journal, tokens, the web UI.
  */

@@ -26,9 +26,10 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 /** Subcommands end and complain the way the program does. */
-function inherit(command: Command): Command {
-  command.exitOverride().showHelpAfterError(`(posthorn ${command.name()} --help shows how it is used)`);
-  for (const inner of command.commands) inherit(inner as Command);
+function inherit(command: Command, above = 'posthorn'): Command {
+  const name = `${above} ${command.name()}`;
+  command.exitOverride().showHelpAfterError(`(${name} --help shows how it is used)`);
+  for (const inner of command.commands) inherit(inner as Command, name);
   return command;
 }
 

@@ -27,10 +27,13 @@ export function serveCommand(): Command {
     .option('--migrate', 'bring the schema of a database of your own up to date first')
     .addHelpText('after', '\nExample:\n  posthorn serve --config posthorn.yaml')
     .action(async (options: Options) => {
+      // From the first moment: a signal during the start stops what the start has begun.
+      const signalled = untilSignalled();
       const { roles: named, ...flags } = options;
       const serving = await serve({ ...flags, ...(named === undefined ? {} : { roles: parseRoles(named) }) });
       process.stdout.write(banner(serving));
-      process.exitCode = await untilStopped(serving);
+      process.exitCode = await Promise.race([signalled, serving.ended]);
+      await serving.stop();
       // What a handler module or a library left open must not keep a stopped server alive.
       process.exit();
     });
@@ -61,9 +64,9 @@ function banner(serving: Serving): string {
   return `${lines.join('\n')}\n\n`;
 }
 
-/** The first SIGTERM or SIGINT stops gently, the second at once. */
-async function untilStopped(serving: Serving): Promise<number> {
-  const signalled = new Promise<number>((resolve) => {
+/** The first SIGTERM or SIGINT stops gently (exit code 0), the second at once. */
+function untilSignalled(): Promise<number> {
+  return new Promise((resolve) => {
     let count = 0;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
@@ -73,7 +76,4 @@ async function untilStopped(serving: Serving): Promise<number> {
       });
     }
   });
-  const exitCode = await Promise.race([signalled, serving.ended]);
-  await serving.stop();
-  return exitCode;
 }

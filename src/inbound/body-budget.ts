@@ -1,6 +1,7 @@
 /**
- * Memory for bodies that are being read or wait for their commit (IN-9). A request that does not fit is answered
- * 503 before its body is read.
+ * Memory for bodies that are being read or wait for their commit (IN-9). Only bytes that have arrived count: a sender who
+ * announces a long body and stays silent must not take room from others. Long bodies share three quarters of it, so
+ * that ordinary webhooks still get in when somebody fills that share with bodies that never end.
  */
 export class BodyBudget {
   readonly #most: number;
@@ -10,9 +11,10 @@ export class BodyBudget {
     this.#most = mostBytes;
   }
 
-  /** Takes `bytes`, or takes nothing and says false. */
-  reserve(bytes: number): boolean {
-    if (this.#used + bytes > this.#most) return false;
+  /** Takes `bytes` for a body of which `held` bytes are held already; or takes nothing and says false. */
+  reserve(bytes: number, held: number): boolean {
+    const most = held + bytes > longBodyBytes ? this.#most * 0.75 : this.#most;
+    if (this.#used + bytes > most) return false;
     this.#used += bytes;
     return true;
   }
@@ -25,3 +27,5 @@ export class BodyBudget {
     return this.#used;
   }
 }
+
+const longBodyBytes = 64 * 1024;

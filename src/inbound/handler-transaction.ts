@@ -7,12 +7,16 @@ import type { Pool, PoolClient } from '../platform/db.ts';
  */
 export class HandlerTransaction {
   readonly #pool: Pool;
+  readonly #runId: string;
   readonly #timeoutMs: number;
   #client: Promise<PoolClient> | undefined;
   #isOver = false;
+  /** Whether a statement may have left something behind in the session: then its connection is not used again. */
+  #isSessionChanged = false;
 
-  constructor(pool: Pool, timeoutMs: number) {
+  constructor(pool: Pool, { runId, timeoutMs }: { runId: string; timeoutMs: number }) {
     this.#pool = pool;
+    this.#runId = runId;
     this.#timeoutMs = timeoutMs;
   }
 
@@ -25,6 +29,12 @@ export class HandlerTransaction {
     params?: unknown[],
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }> {
     if (this.#isOver) throw new Error('this run has ended; its transaction cannot be used any more');
+    if (endsTransaction.test(sql)) {
+      throw new Error(
+        'tx is one transaction that posthorn begins, and commits with the mark that the run is done',
+      );
+    }
+    if (changesSession.test(sql)) this.#isSessionChanged = true;
     this.#client ??= this.#begin();
     return (await this.#client).query(sql, params);
   }
@@ -38,8 +48,8 @@ export class HandlerTransaction {
       const isMine = await mark(client);
       // PostgreSQL answers ROLLBACK to the commit of a transaction in which a statement failed.
       const { command } = await client.query(isMine ? 'commit' : 'rollback');
-      client.release();
-      return command === 'COMMIT';
+      client.release(this.#isSessionChanged);
+      return isMine && command === 'COMMIT';
     } catch (error) {
       client.release(true);
       throw error;
@@ -55,7 +65,7 @@ export class HandlerTransaction {
     await this.#client.then(
       (client) =>
         client.query('rollback').then(
-          () => client.release(),
+          () => client.release(this.#isSessionChanged),
           () => client.release(true),
         ),
       () => {},
@@ -77,7 +87,8 @@ export class HandlerTransaction {
     try {
       const limit = Math.max(1, Math.round(this.#timeoutMs));
       await client.query(
-        `begin; set local statement_timeout = ${limit}; set local idle_in_transaction_session_timeout = ${limit}`,
+        `begin; set local statement_timeout = ${limit}; set local idle_in_transaction_session_timeout = ${limit};
+         set local posthorn.run = '${this.#runId}'`,
       );
       return client;
     } catch (error) {
@@ -86,3 +97,11 @@ export class HandlerTransaction {
     }
   }
 }
+
+/** `rollback to a_savepoint` is the handler's own affair. */
+const endsTransaction =
+  /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+|transaction\s+)?to\b))\b/i;
+
+/** Settings, temporary tables, session locks, prepared statements, subscriptions: they outlive a transaction. */
+const changesSession =
+  /\b(set|reset|temp|temporary|advisory|set_config|role|authorization|listen|prepare|declare|load)\b|advisory_lock/i;

@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { createJiti } from 'jiti';
 import { AppError } from '../core/errors.ts';
+import { messageOf } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
 import type { HandlerConfig } from './settings.ts';
 
@@ -92,7 +93,7 @@ export async function loadHandlers(
       const register = await loadModule(path);
       await register(registerInto(handlers, name));
     } catch (error) {
-      problems.push(`handler ${name} (${path}): ${(error as Error).message}`);
+      problems.push(`handler ${name} (${path}): ${messageOf(error)}`);
     }
   }
   for (const [index, handler] of handlers.entries())

@@ -46,7 +46,7 @@ export function createInboundHttp(deps: {
 
   return {
     handle(request, response) {
-      const url = request.url ?? '';
+      const url = originForm(request.url ?? '');
       if (!url.startsWith(prefix)) return false;
       const mark = url.indexOf('?');
       const code = mark < 0 ? url.slice(prefix.length) : url.slice(prefix.length, mark);
@@ -61,6 +61,11 @@ export function createInboundHttp(deps: {
       return true;
     },
   };
+}
+
+/** A request may name the whole URL (RFC 9112, 3.2.2); what counts is its path. */
+function originForm(url: string): string {
+  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
 }
 
 /** Statuses of IN-1 and IN-8; every answer is empty and never says why (SIG-12). */
@@ -141,14 +146,13 @@ class BodyReader {
     const request = this.#request;
     const declared = request.headers['content-length'];
     if (declared !== undefined && Number(declared) > mostBytes) return Promise.resolve('too_large');
-    if (declared !== undefined && !this.#grow(Number(declared))) return Promise.resolve('busy');
     return new Promise((resolve) => {
       const chunks: Buffer[] = [];
       let size = 0;
       const take = (chunk: Buffer) => {
         size += chunk.length;
         if (size > mostBytes) refuse('too_large');
-        else if (size > this.#reserved && !this.#grow(chunk.length)) refuse('busy');
+        else if (!this.#grow(chunk.length)) refuse('busy');
         else chunks.push(chunk);
       };
       const refuse = (reason: 'too_large' | 'busy') => {
@@ -166,7 +170,7 @@ class BodyReader {
   }
 
   #grow(bytes: number): boolean {
-    if (!this.#budget.reserve(bytes)) return false;
+    if (!this.#budget.reserve(bytes, this.#reserved)) return false;
     this.#reserved += bytes;
     return true;
   }

@@ -1,7 +1,7 @@
 import { type Backoff, backoffMs } from '../core/backoff.ts';
 import { cleanText } from '../core/text.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Pool } from '../platform/db.ts';
+import { type Pool, sqlState } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
 import { findEventBody } from './event-store.ts';
 import { HandlerTransaction } from './handler-transaction.ts';
@@ -12,6 +12,8 @@ import { type ClaimedRun, finishRun, giveBackRun, type RunEnd } from './run-stor
 export const mostAttempts = 10;
 const retryBackoff: Backoff = { firstMs: 10_000, mostMs: 600_000, jitter: 0.2 };
 const mostDeferralMs = 24 * 3_600_000;
+/** A handler that always asks for "at once" must not spin. */
+const leastDeferralMs = 1_000;
 
 /** Why a run was cut off: it took too long, its lease is somebody else's, or the worker stops. */
 export type CutReason = 'timed_out' | 'lost' | 'stopped';
@@ -38,7 +40,7 @@ export type RunningTry = {
  * (IN-16); killed anywhere before, neither exists and the run is taken over.
  */
 export function startTry(run: ClaimedRun, handler: Handler, deps: RunDeps): RunningTry {
-  const tx = new HandlerTransaction(deps.txPool, handler.timeoutMs);
+  const tx = new HandlerTransaction(deps.txPool, { runId: run.id, timeoutMs: handler.timeoutMs });
   const abort = new AbortController();
   let reason: CutReason | undefined;
   let announceCut: (reason: CutReason) => void = () => {};
@@ -122,36 +124,34 @@ function contextOf(
     retryLater(afterMs) {
       if (!Number.isFinite(afterMs) || afterMs < 0)
         throw new Error('retryLater takes milliseconds, 0 or more');
-      return new HandlerVerdict('retry_later', { afterMs });
+      const waitMs = Math.min(Math.max(afterMs, leastDeferralMs), mostDeferralMs);
+      return new HandlerVerdict('retry_later', { afterMs: waitMs });
     },
     reject: (why) => new HandlerVerdict('rejected', { reason: String(why) }),
   };
 }
 
 async function endAnswered(run: ClaimedRun, answer: Answer, tx: HandlerTransaction, deps: RunDeps) {
-  const end = endOf(run, answer, deps.clock.now());
   try {
+    const end = endOf(run, answer, deps.clock.now());
     if (end.status !== 'done' || !tx.hasBegun) {
       await tx.rollback();
       return (await finishRun(deps.pool, run, end)) ? end.outcome : 'lost';
     }
-    let isMine = false;
-    const isCommitted = await tx.commit(async (client) => {
-      isMine = await finishRun(client, run, end);
-      return isMine;
-    });
-    if (isCommitted) return end.outcome;
-    if (!isMine) return 'lost';
-    return endFailed(
-      run,
-      new Error('a statement of the transaction failed and the handler went on; nothing was kept'),
-      deps,
+    const isCommitted = await tx.commit((client) =>
+      finishRun(client, run, end, { inTransactionOfRun: true }),
     );
+    // Not marked: somebody else has the run (then this mark changes nothing either), or the handler ended `tx` itself.
+    return isCommitted ? end.outcome : endFailed(run, new Error(endedByHandler), deps);
   } catch (error) {
     // The commit's answer may be lost. If it did commit, this mark finds the run done and changes nothing.
-    return endFailed(run, error, deps);
+    return endFailed(run, sqlState(error) === '25P02' ? new Error(failedInside) : error, deps);
   }
 }
+
+const endedByHandler =
+  "the transaction was not the run's own any more: a handler must not end it; posthorn commits it with its mark";
+const failedInside = 'a statement of the transaction failed and the handler went on; nothing was kept';
 
 async function endFailed(run: ClaimedRun, error: unknown, deps: RunDeps) {
   const end = endOf(run, { error }, deps.clock.now());
@@ -227,6 +227,12 @@ function endOf(run: ClaimedRun, answer: Answer, now: number): RunEnd {
   };
 }
 
+/** Handlers throw anything; whatever it is, the run must end. */
 function errorText(error: unknown): string {
-  return cleanText(error instanceof Error ? (error.stack ?? error.message) : String(error), 4_000);
+  try {
+    const shown = error instanceof Error && typeof error.stack === 'string' ? error.stack : String(error);
+    return cleanText(shown, 4_000);
+  } catch {
+    return 'the handler threw something that cannot be shown as text';
+  }
 }

@@ -202,6 +202,7 @@ export async function finishRun(
   db: Queryable,
   run: Pick<ClaimedRun, 'id' | 'epoch'>,
   end: RunEnd,
+  { inTransactionOfRun = false }: { inTransactionOfRun?: boolean } = {},
 ): Promise<boolean> {
   const { rows } = await db.query<{ marked: boolean }>({
     name: 'finish_run',
@@ -210,6 +211,8 @@ with ended_runs as (
   update posthorn.runs set status = $3, lease_holder = null, lease_until = null, next_attempt_at = $4,
     attempts = attempts - case when $5 then 0 else 1 end, deferred_since = $6
   where id = $1 and lease_epoch = $2 and status = 'running'
+    -- Set when the run's transaction began, gone when it ended: a handler may have committed by itself.
+    and (not $10 or current_setting('posthorn.run', true) = $1::text)
   returning id, event, status, started_at, lease_epoch, $7::timestamptz as at
 ),
 attempt as (
@@ -228,6 +231,7 @@ select exists (select from ended_runs) as marked`,
       end.endedAt,
       end.outcome,
       end.error,
+      inTransactionOfRun,
     ],
   });
   return rows[0]?.marked === true;

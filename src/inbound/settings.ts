@@ -94,7 +94,7 @@ const sourceCode = z
     'is no source code: use 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit',
   );
 
-export const sourcesSchema = z.record(sourceCode, sourceSchema, 'must map codes to sources');
+export const sourcesSchema = z.record(sourceCode, sourceSchema);
 
 export const handlersSchema = z
   .array(

@@ -73,7 +73,11 @@ export async function readConfigFile(path: string): Promise<unknown> {
     });
     throw configInvalid(path, problems);
   }
-  return document.toJS({ maxAliasCount: 100 }) ?? {};
+  try {
+    return document.toJS({ maxAliasCount: 100 }) ?? {};
+  } catch (cause) {
+    throw configInvalid(path, [{ path: '', message: `cannot be read: ${messageOf(cause)}` }], cause);
+  }
 }
 
 async function loadModule(path: string, extension: string): Promise<unknown> {
@@ -87,11 +91,7 @@ async function loadModule(path: string, extension: string): Promise<unknown> {
     }
     return module.default;
   } catch (cause) {
-    throw configInvalid(
-      path,
-      [{ path: '', message: `cannot be loaded: ${(cause as Error).message}` }],
-      cause,
-    );
+    throw configInvalid(path, [{ path: '', message: `cannot be loaded: ${messageOf(cause)}` }], cause);
   }
 }
 
@@ -100,17 +100,35 @@ export function parseConfig<S extends z.ZodType>(
   schema: S,
   value: unknown,
 ): { value: z.output<S>; problems: [] } | { value?: undefined; problems: ConfigProblem[] } {
-  const result = schema.safeParse(value);
+  let result: z.ZodSafeParseResult<z.output<S>>;
+  try {
+    result = schema.safeParse(value);
+  } catch (error) {
+    // A configuration that is code may throw while it is looked at.
+    return { problems: [{ path: '', message: `cannot be read: ${messageOf(error)}` }] };
+  }
   if (result.success) return { value: result.data, problems: [] };
   return { problems: result.error.issues.flatMap((issue) => problemsOf(issue, [])) };
 }
 
+/** What was thrown, as a text: a module of the user's may throw anything. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error
+    ? thrown.message
+    : `it threw ${typeof thrown === 'string' ? thrown : typeof thrown}`;
+}
+
 /** One error that lists every problem, each on a line of its own with path and mend. */
 export function configInvalid(file: string, problems: readonly ConfigProblem[], cause?: unknown): AppError {
-  const lines = problems.map(({ path, message }) => `  ${path === '' ? 'the file' : path}: ${message}`);
+  const shown = problems.slice(0, mostShownProblems);
+  const lines = shown.map(({ path, message }) => `  ${path === '' ? 'the file' : path}: ${message}`);
+  if (problems.length > shown.length) lines.push(`  and ${problems.length - shown.length} more`);
   const count = problems.length === 1 ? 'one problem' : `${problems.length} problems`;
   return new AppError('CONFIG_INVALID', `${file} has ${count}:\n${lines.join('\n')}`, { cause });
 }
+
+/** More are the echo of one mistake, such as a bracket that was never closed. */
+const mostShownProblems = 100;
 
 /** `['sources', 'a.b', 0]` as `sources."a.b"[0]`. */
 export function pathText(path: readonly PropertyKey[]): string {
@@ -139,7 +157,18 @@ function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): Con
     const deepest = branches.filter((branch) => branch.length > 0).sort((a, b) => reach(b) - reach(a))[0];
     if (deepest?.some((problem) => problem.path !== pathText(path))) return deepest;
   }
-  return [{ path: pathText(path), message: issue.message }];
+  if (issue.code === 'invalid_key')
+    return [{ path: pathText(path), message: issue.issues[0]?.message ?? issue.message }];
+  return [{ path: pathText(path), message: plainMessage(issue) }];
+}
+
+/** Where a schema brings no sentence of its own. */
+function plainMessage(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'too_small' && issue.origin === 'array') return 'must not be empty';
+  if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return issue.message;
+  return issue.expected === 'object'
+    ? 'must be a group of keys, each on a line of its own'
+    : `must be a ${issue.expected}`;
 }
 
 /** How far into the value the branch of a union got before it failed; the furthest one is what was meant. */

@@ -1,41 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { AppError } from '../core/errors.ts';
+import { expect, it, vi } from 'vitest';
+import { useConfigurationFolder } from '../../test/support/configuration-folder.ts';
+import type { AppError } from '../core/errors.ts';
 import { loadConfiguration } from './configuration.ts';
 
-let folder: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'posthorn-configuration-'));
-  write('secret', 'a-secret-of-the-tests-0123456789\n');
-  write('handlers.js', 'export default () => {};');
-});
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function write(name: string, text: string): string {
-  writeFileSync(join(folder, name), text);
-  return join(folder, name);
-}
-
-async function problemsOf(text: string, name = 'posthorn.yaml'): Promise<string[]> {
-  const error = await loadConfiguration({ config: write(name, text) }, () => {}).then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error === undefined) return [];
-  expect(error).toBeInstanceOf(AppError);
-  expect((error as AppError).exitCode).toBe(2);
-  return (error as AppError).message
-    .split('\n')
-    .slice(1)
-    .map((line) => line.trim());
-}
+const { folder, write, problemsOf } = useConfigurationFolder();
 
 const good = `
 sources:
@@ -47,8 +16,8 @@ handlers:
 it('[IN-12] reads a configuration and fills in every default', async () => {
   const configuration = await loadConfiguration({ config: write('posthorn.yaml', good) }, () => {});
   expect(configuration).toMatchObject({
-    folder,
-    dataDir: join(folder, '.posthorn'),
+    folder: folder(),
+    dataDir: join(folder(), '.posthorn'),
     inbound: {
       enabled: true,
       allowed_sources: [],
@@ -213,20 +182,20 @@ it('[IN-12] a flag wins over the environment, that over the file', async () => {
   );
   expect(await loadConfiguration({ config })).toMatchObject({
     http: { port: 1 },
-    dataDir: join(folder, 'from-file'),
+    dataDir: join(folder(), 'from-file'),
   });
   vi.stubEnv('POSTHORN_PORT', '2');
-  vi.stubEnv('POSTHORN_DATA_DIR', join(folder, 'from-env'));
+  vi.stubEnv('POSTHORN_DATA_DIR', join(folder(), 'from-env'));
   vi.stubEnv('DATABASE_URL', 'postgres://env/x');
   expect(await loadConfiguration({ config })).toMatchObject({
     http: { port: 2 },
-    dataDir: join(folder, 'from-env'),
+    dataDir: join(folder(), 'from-env'),
     database: { url: 'postgres://env/x' },
   });
-  const flags = { config, port: '3', dataDir: join(folder, 'from-flag') };
+  const flags = { config, port: '3', dataDir: join(folder(), 'from-flag') };
   expect(await loadConfiguration(flags)).toMatchObject({
     http: { port: 3 },
-    dataDir: join(folder, 'from-flag'),
+    dataDir: join(folder(), 'from-flag'),
   });
 });
 
@@ -242,7 +211,7 @@ it('[IN-12] wrong flags and variables are listed with the rest', async () => {
 
 it('[IN-12] no configuration: exit code 2 with an example', async () => {
   vi.stubEnv('POSTHORN_CONFIG', '');
-  vi.spyOn(process, 'cwd').mockReturnValue(folder);
+  vi.spyOn(process, 'cwd').mockReturnValue(folder());
   const error = (await loadConfiguration({}).catch((thrown: Error) => thrown)) as AppError;
   expect(error).toMatchObject({ code: 'CONFIG_NOT_FOUND', exitCode: 2 });
   expect(error.message).toContain('sources:');

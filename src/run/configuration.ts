@@ -29,7 +29,9 @@ const wholeNumber = (least: number, most: number) =>
     .min(least, `must be at least ${least}`)
     .max(most, `must be at most ${most}`);
 const host = z.string('must be a host name or address').min(1, 'must not be empty');
-const databaseUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://');
+const databaseUrl = z
+  .string('must be a URL such as postgres://user@host/database')
+  .refine(isDatabaseUrl, 'must be a URL such as postgres://user@host:5432/database');
 
 const httpSchema = z.strictObject({
   host: host.default('127.0.0.1'),
@@ -107,7 +109,7 @@ export async function loadConfiguration(
   const overrides = readOverrides(flags, problems);
   const dataDir =
     overrides.dataDir ?? resolve(folder, parsed.value?.dataDir ?? textAt(raw, 'dataDir') ?? '.posthorn');
-  problems.push(...missingModules(raw, folder));
+  if (parsed.value !== undefined || problems[0]?.path !== '') problems.push(...missingModules(raw, folder));
   if (beforeSecrets !== undefined) {
     const sources = soundSources(raw);
     const isSound = parsed.value !== undefined && problems.length === 0;
@@ -133,7 +135,10 @@ function readOverrides(flags: Flags, problems: ConfigProblem[]) {
   const dataDir = flags.dataDir ?? (environment.POSTHORN_DATA_DIR || undefined);
   const url = environment.DATABASE_URL || undefined;
   if (url !== undefined && !databaseUrl.safeParse(url).success) {
-    problems.push({ path: 'DATABASE_URL', message: 'must begin with postgres:// or postgresql://' });
+    problems.push({
+      path: 'DATABASE_URL',
+      message: 'must be a URL such as postgres://user@host:5432/database',
+    });
   }
   return {
     host: flags.host,
@@ -188,6 +193,14 @@ function valueAt(raw: unknown, key: string): unknown {
 function textAt(raw: unknown, key: string): string | undefined {
   const value = valueAt(raw, key);
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A host that is empty stands for a socket, named by `?host=/folder`. */
+function isDatabaseUrl(text: string): boolean {
+  return (
+    /^postgres(ql)?:\/\//.test(text) &&
+    URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)(?=[/?#]|$)/, '$1localhost'))
+  );
 }
 
 function isFile(path: string): boolean {

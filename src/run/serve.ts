@@ -103,7 +103,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
           host: configuration.http.adminHost,
           port: configuration.http.adminPort,
           routes: (app) => {
-            healthRoutes(app, check);
+            healthRoutes(app, check, { withReasons: true });
             metricsRoute(app, readMetrics);
           },
         })
@@ -111,8 +111,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     const publicUrl = active.has('gateway')
       ? await startGateway(configuration, { pool: pools.ingest, journal, log, metrics, check, listen, stack })
       : undefined;
-    await rememberRunning(configuration.dataDir, { adminUrl, publicUrl }, log);
-    stack.push('running file', () => forgetRunning(configuration.dataDir));
+    // Only whoever can be asked: with split roles the others must not take its place.
+    if (adminUrl !== undefined) {
+      await rememberRunning(configuration.dataDir, { adminUrl, publicUrl }, log);
+      stack.push('running file', () => forgetRunning(configuration.dataDir));
+    }
     log.info({ event: 'server.started', roles: [...active], publicUrl, adminUrl }, 'posthorn is ready');
     return { configuration, publicUrl, adminUrl, madeSecrets, ended, stop: () => stack.stop() };
   } catch (error) {
@@ -153,7 +156,7 @@ async function startGateway(
   const url = await deps.listen('public', gateway, {
     host: http.host,
     port: http.port,
-    routes: (app) => healthRoutes(app, deps.check),
+    routes: (app) => healthRoutes(app, deps.check, { withReasons: false }),
   });
   keys.start();
   return url;

@@ -7,7 +7,7 @@ import { systemClock } from '../platform/clock.ts';
 import { createPool } from '../platform/db.ts';
 import { createLog } from '../platform/log.ts';
 import { counter, createMetrics, poolMetrics } from '../platform/metrics.ts';
-import type { FromWorker, ToWorker, WorkerOrder } from './worker-messages.ts';
+import { type FromWorker, type ToWorker, type WorkerOrder, workerMark } from './worker-messages.ts';
 
 const beatEveryMs = 1_000;
 const graceMs = 10_000;
@@ -63,11 +63,14 @@ async function start(order: WorkerOrder): Promise<void> {
       },
     );
   } catch (error) {
-    say({ type: 'unusable', message: (error as Error).message });
+    say({ mark: workerMark, type: 'unusable', message: (error as Error).message });
     return;
   }
-  setInterval(async () => say({ type: 'beat', metrics: await metrics.getMetricsAsJSON() }), beatEveryMs);
-  say({ type: 'ready' });
+  setInterval(
+    async () => say({ mark: workerMark, type: 'beat', metrics: await metrics.getMetricsAsJSON() }),
+    beatEveryMs,
+  );
+  say({ mark: workerMark, type: 'ready' });
   if (isStopping) process.exit(0);
   work.start();
 }

@@ -18,8 +18,18 @@ export type WorkerOrder = {
   readonly handlers: readonly (HandlerConfig & { path: string })[];
 };
 
-export type FromWorker =
+/** Marks our own messages: a handler shares the child's IPC channel and may send anything. */
+export const workerMark = 'posthorn worker';
+
+export type FromWorker = { readonly mark: typeof workerMark } & (
   | { readonly type: 'ready' }
   | { readonly type: 'unusable'; readonly message: string }
   /** Sent every second: its absence means that the event loop stands still. */
-  | { readonly type: 'beat'; readonly metrics: MetricsSnapshot };
+  | { readonly type: 'beat'; readonly metrics: MetricsSnapshot }
+);
+
+export function isFromWorker(message: unknown): message is FromWorker {
+  return (
+    typeof message === 'object' && message !== null && (message as { mark?: unknown }).mark === workerMark
+  );
+}

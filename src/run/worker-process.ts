@@ -6,7 +6,7 @@ import { type Backoff, backoffMs } from '../core/backoff.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { MetricsSnapshot } from '../platform/metrics.ts';
-import type { FromWorker, ToWorker, WorkerOrder } from './worker-messages.ts';
+import { isFromWorker, type ToWorker, type WorkerOrder } from './worker-messages.ts';
 
 const restartBackoff: Backoff = { firstMs: 1_000, mostMs: 30_000, jitter: 0.2 };
 /** A child that has lived this long starts with the shortest wait again. */
@@ -97,8 +97,10 @@ export class WorkerProcess {
     const child = fork(entry, [], { serialization: 'advanced' });
     const startedAt = performance.now();
     this.#child = child;
+    this.#problem = undefined;
     this.#lastBeat = startedAt;
-    child.on('message', (message: FromWorker) => {
+    child.on('message', (message: unknown) => {
+      if (!isFromWorker(message)) return;
       this.#lastBeat = performance.now();
       if (message.type === 'beat') this.#metrics = message.metrics;
       else if (message.type === 'ready') {

@@ -184,3 +184,26 @@ it('[EDGE-1] connections beyond the cap are closed, and room is used again', asy
   );
   await capped.close();
 });
+
+it('[IN-9] senders that announce long bodies and stay silent take no room from others', async () => {
+  const head = requestText('silent', ['Content-Length: 1048576', '', '']);
+  const silent = Array.from({ length: 80 }, () => connect(gateway.port, '127.0.0.1'));
+  await Promise.all(
+    silent.map(
+      (socket) =>
+        new Promise<void>((resolve) => socket.once('connect', () => socket.write(head, () => resolve()))),
+    ),
+  );
+  const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.send()));
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  for (const socket of silent) socket.destroy();
+});
+
+it('[IN-1] a request that names the whole URL is the same request', async () => {
+  const line = 'POST http://example.test/api/v1/webhooks/github?a=1 HTTP/1.1';
+  expect(statusesOf(await sendRaw(gateway.port, requestText('absolute', withLength, line)))).toEqual([200]);
+  const elsewhere = 'POST http://example.test HTTP/1.1';
+  expect(statusesOf(await sendRaw(gateway.port, requestText('absolute', withLength, elsewhere)))[0]).toBe(
+    404,
+  );
+});

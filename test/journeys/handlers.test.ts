@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { percentile, Sender } from '../support/sender.ts';
-import { Installation } from '../support/server.ts';
+import { Installation, Server } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const config = `
@@ -168,4 +168,39 @@ it('[OPS-5] SIGTERM lets a handler end, gives back what cannot end, and exits 0'
   sender.close();
   expect(await server.kill('SIGTERM')).toBe(0);
   expect(server.logged('run.ended')).toMatchObject([{ eventId: 'quick', outcome: 'done' }]);
+});
+
+it('[IN-15] what a handler sends over the channel of its process changes nothing', async () => {
+  const server = await install(`
+    export default (on) => {
+      on('github', 'push', () => {
+        for (const odd of [null, 'ready', 5, { type: 'unusable' }, { type: 'beat', metrics: 5 }]) process.send(odd);
+      });
+    };
+  `).serve();
+  const sender = new Sender(server.port);
+  await sender.send('odd');
+  await waitFor('the run to end', () => server.logged('run.ended').length === 1);
+  expect((await sender.send('next')).status).toBe(200);
+  await waitFor('the next run to end', () => server.logged('run.ended').length === 2);
+  const metrics = await fetch(`http://127.0.0.1:${server.adminPort}/metrics`);
+  expect(metrics.status).toBe(200);
+  expect(server.logged('worker.died')).toEqual([]);
+  sender.close();
+});
+
+it('[OPS-5] SIGTERM in the middle of the start stops what the start has begun', async () => {
+  const server = new Server(
+    ['serve', '--port', '0', '--admin-port', '0'],
+    install('export default () => {};').folder,
+    {
+      POSTHORN_DATA_DIR: (installation as Installation).dataDir,
+    },
+  );
+  await waitFor('PostgreSQL to run', () => server.logged('postgres.started').length > 0, {
+    withinMs: 20_000,
+    everyMs: 1,
+  });
+  expect(await server.kill('SIGTERM')).toBe(0);
+  expect(() => (installation as Installation).postmasterPid(), 'no PostgreSQL is left').toThrow();
 });
