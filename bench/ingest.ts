@@ -1,6 +1,7 @@
 /**
  * PERF-1, PERF-2, PERF-11: verified and durable webhooks a second, their latency at half of that rate, and verifying
- * alone; each beside its baseline in the same run. Options: --rounds 5 --seconds 5 --size 1024 (or --size real), --results <folder>.
+ * alone; each beside its baseline in the same run. Options: --rounds 5 --seconds 5 --size 1024 (or --size real), --results <folder>,
+ * --polling (the load looks at its sockets instead of being woken by each answer).
  *
  * The machine is noisy, so every contender runs in every round, in turn, and the ratios are of medians.
  */
@@ -19,6 +20,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '5' },
     size: { type: 'string', default: '1024' },
     connections: { type: 'string', default: '64' },
+    polling: { type: 'boolean', default: false },
     results: { type: 'string' },
   },
 });
@@ -30,6 +32,7 @@ const load = {
   connections,
   seconds,
   warmupSeconds: Math.min(2, seconds),
+  polling: options.polling,
   secret: benchSecret,
 };
 
@@ -72,7 +75,7 @@ const alone = [1024, 8192, 25_000].flatMap(measureVerifying);
 console.log('\nPERF-11: against the bare HMAC over the same bytes');
 printTable(alone);
 writeResults(
-  options.size === '1024' ? 'ingest' : `ingest-${options.size}`,
+  `ingest${options.size === '1024' ? '' : `-${options.size}`}${options.polling ? '-polling' : ''}`,
   { ...options, github: 'sha256', fsync: 'on', redis: redis === undefined ? 'absent' : 'appendfsync always' },
   { perf1: table, perf2: half, perf11: alone },
   options.results,

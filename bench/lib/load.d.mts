@@ -9,6 +9,8 @@ export type LoadOrder = {
   secret: string;
   /** Requests a second over all connections; none = as fast as answers come. */
   rate?: number;
+  /** Looks at its sockets four times a millisecond instead of being woken by each answer. */
+  polling?: boolean;
 };
 
 export type LoadReport = {

@@ -1,5 +1,6 @@
 /**
- * What people would build instead: Fastify that verifies the signature, and BullMQ on a Redis that flushes every write
+ * What people would build instead: Fastify that verifies the signature and parses the body (400 for what is no JSON, the
+ * event type out of the payload, as the gateway does), and BullMQ on a Redis that flushes every write
  * (`appendfsync always`), so that a 200 means the same. Redis's port comes over IPC; the port goes back the same way.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -18,10 +19,15 @@ process.once('message', async ({ redisPort }) => {
     const claimed = Buffer.from(String(request.headers['x-hub-signature-256']));
     if (claimed.length !== expected.length || !timingSafeEqual(claimed, expected))
       return reply.code(401).send();
-    const job = { headers: request.headers, body: request.body.toString('utf8') };
-    await queue.add(String(request.headers['x-github-event']), job, {
-      jobId: request.headers['x-github-delivery'],
-    });
+    let payload;
+    try {
+      payload = JSON.parse(request.body.toString('utf8'));
+    } catch {
+      return reply.code(400).send();
+    }
+    const type = [request.headers['x-github-event'], payload.action].filter(Boolean).join('.');
+    const job = { headers: request.headers, payload };
+    await queue.add(type, job, { jobId: request.headers['x-github-delivery'] });
     return reply.code(200).send();
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
