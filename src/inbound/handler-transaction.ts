@@ -34,7 +34,7 @@ export class HandlerTransaction {
         'tx is one transaction that posthorn begins, and commits with the mark that the run is done',
       );
     }
-    if (changesSession.test(sql)) this.#isSessionChanged = true;
+    if (changesSession(sql)) this.#isSessionChanged = true;
     this.#client ??= this.#begin();
     return (await this.#client).query(sql, params);
   }
@@ -102,6 +102,14 @@ export class HandlerTransaction {
 const endsTransaction =
   /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+|transaction\s+)?to\b))\b/i;
 
-/** Settings, temporary tables, session locks, prepared statements, subscriptions: they outlive a transaction. */
-const changesSession =
-  /\b(set|reset|temp|temporary|advisory|set_config|role|authorization|listen|prepare|declare|load)\b|advisory_lock/i;
+/**
+ * Settings, temporary tables, session locks, prepared statements, subscriptions: they outlive a transaction. A word such
+ * as `set` counts only where a statement begins (also in a block of PL/pgSQL): an UPDATE has one too.
+ */
+function changesSession(sql: string): boolean {
+  const code = sql.replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ');
+  return sessionStatement.test(code) || sessionWord.test(code);
+}
+
+const sessionStatement = /(^|;|\b(begin|then|else|loop)\b)\s*(set|reset|listen|prepare|declare|load)\b/i;
+const sessionWord = /\b(temp|temporary|advisory|set_config|authorization)\b|advisory_lock/i;

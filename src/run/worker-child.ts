@@ -63,14 +63,11 @@ async function start(order: WorkerOrder): Promise<void> {
       },
     );
   } catch (error) {
-    say({ mark: workerMark, type: 'unusable', message: (error as Error).message });
+    say({ type: 'unusable', message: (error as Error).message });
     return;
   }
-  setInterval(
-    async () => say({ mark: workerMark, type: 'beat', metrics: await metrics.getMetricsAsJSON() }),
-    beatEveryMs,
-  );
-  say({ mark: workerMark, type: 'ready' });
+  setInterval(async () => say({ type: 'beat', metrics: await metrics.getMetricsAsJSON() }), beatEveryMs);
+  say({ type: 'ready' });
   if (isStopping) process.exit(0);
   work.start();
 }
@@ -83,5 +80,5 @@ async function stop(): Promise<void> {
 }
 
 function say(message: FromWorker): void {
-  if (process.connected) process.send?.(message);
+  if (process.connected) process.send?.({ mark: workerMark, ...message });
 }

@@ -21,12 +21,11 @@ export type WorkerOrder = {
 /** Marks our own messages: a handler shares the child's IPC channel and may send anything. */
 export const workerMark = 'posthorn worker';
 
-export type FromWorker = { readonly mark: typeof workerMark } & (
+export type FromWorker =
   | { readonly type: 'ready' }
   | { readonly type: 'unusable'; readonly message: string }
   /** Sent every second: its absence means that the event loop stands still. */
-  | { readonly type: 'beat'; readonly metrics: MetricsSnapshot }
-);
+  | { readonly type: 'beat'; readonly metrics: MetricsSnapshot };
 
 export function isFromWorker(message: unknown): message is FromWorker {
   return (

@@ -124,3 +124,28 @@ it('[IN-16] what a handler changes in its session does not reach later runs', as
   });
   expect(new Set(seen).size).toBe(1);
 });
+
+it('[IN-16] plain statements, an UPDATE among them, keep the connection for the next run', async () => {
+  await journal(Array(4).fill({}));
+  const pids = new Set<unknown>();
+  const worker = await start(
+    handler(
+      async (event, context) => {
+        await recordEffect(event, context);
+        await context.tx.query(
+          'update public.effects -- set nothing else\n set event = event where event = $1',
+          [event.id],
+        );
+        const { rows } = await context.tx.query('select pg_backend_pid() as pid');
+        pids.add(rows[0]?.pid);
+      },
+      { concurrency: 1 },
+    ),
+  );
+  await waitFor('all runs', async () => {
+    await worker.round();
+    await worker.idle();
+    return (await events()).every(({ status }) => status === 'success');
+  });
+  expect(pids.size).toBe(1);
+});
