@@ -44,6 +44,17 @@ create table posthorn.events (
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
 comment on table posthorn.events is 'The journal: one narrow row a webhook, accepted or rejected';
 
+create table posthorn.leases (
+  name text collate "C" not null,
+  holder text collate "C" not null,
+  epoch bigint not null,
+  expires_at timestamp with time zone not null,
+  CHECK (epoch > 0),
+  CHECK (length(name) >= 1 AND length(name) <= 200),
+  PRIMARY KEY (name)
+) with (fillfactor=50);
+comment on table posthorn.leases is 'Who may do what only one process at a time may do, and until when by the database clock';
+
 create table posthorn.migrations (
   version integer not null,
   name text not null,
@@ -110,7 +121,7 @@ CREATE INDEX events_source_id ON posthorn.events USING btree (source, id);
 
 CREATE INDEX runs_due ON posthorn.runs USING btree (handler, next_attempt_at, event) WHERE ((status = 'waiting'::text) AND (deaths = 0));
 
-CREATE INDEX runs_leased ON posthorn.runs USING btree (lease_until) WHERE (status = 'running'::text);
+CREATE INDEX runs_running ON posthorn.runs USING btree (handler, lease_until) WHERE (status = 'running'::text);
 
 CREATE INDEX runs_suspect ON posthorn.runs USING btree (next_attempt_at) WHERE ((status = 'waiting'::text) AND (deaths > 0));
 

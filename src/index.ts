@@ -1,2 +1,8 @@
 /** The library: types for handler modules. */
-export type { HandlerContext, HandlerEvent, Register } from './inbound/index.ts';
+export type {
+  HandlerContext,
+  HandlerEvent,
+  Register,
+  WebhookProcessingFailed,
+  WebhookReceived,
+} from './inbound/index.ts';

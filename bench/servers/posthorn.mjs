@@ -7,6 +7,7 @@
  */
 import { createSourceKeys, JournalWriter } from '../../dist/inbound/index.js';
 import { insertJournalRows } from '../../dist/inbound/journal-store.js';
+import { systemClock } from '../../dist/platform/clock.js';
 import { createPool } from '../../dist/platform/db.js';
 import { createLog } from '../../dist/platform/log.js';
 import { createMetrics } from '../../dist/platform/metrics.js';
@@ -23,7 +24,17 @@ process.once('message', async ({ address }) => {
   const keys = createSourceKeys(sources, { folder: '.', dataDir: '.', log });
   const metrics = createMetrics();
   const journal = createJournal(process.argv[2], { pool, log, metrics });
-  const gateway = await createGateway({ sources, group: inbound, http, keys, pool, journal, log, metrics });
+  const gateway = await createGateway({
+    sources,
+    group: inbound,
+    http,
+    keys,
+    pool,
+    clock: systemClock,
+    journal,
+    log,
+    metrics,
+  });
   process.send({ port: await gateway.listen('127.0.0.1', 0) });
 });
 process.on('disconnect', () => process.exit(0));

@@ -8,6 +8,11 @@ export function patternToRegex(pattern: string): string {
   return base === undefined ? `^${body}$` : `^${body}(\\..*)?$`;
 }
 
+/** One expression for several patterns: what fits any of them. */
+export function patternsToRegex(patterns: readonly string[]): string {
+  return patterns.map(patternToRegex).join('|');
+}
+
 /** Whether an event type (null: the event has none) fits a pattern. */
 export function matchesPattern(pattern: string, eventType: string | null): boolean {
   return new RegExp(patternToRegex(pattern), 's').test(eventType ?? '');

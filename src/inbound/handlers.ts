@@ -1,14 +1,19 @@
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createJiti } from 'jiti';
 import { AppError } from '../core/errors.ts';
+import type { AttemptOutcome } from '../core/outcome.ts';
 import { messageOf } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
+import { Listeners, type WebhookProcessingFailed, type WebhookReceived } from './listeners.ts';
 import type { HandlerConfig } from './settings.ts';
 
 /** What a handler is told; headers and body are loaded when it asks. */
 export type HandlerEvent = {
   /** Id of the journal row. */
   readonly id: number;
+  /** The same for all tries of this handler on this event (`:r<n>` at its end for the n-th replay): an idempotency key. */
+  readonly runId: string;
   readonly source: string;
   readonly eventId: string;
   readonly eventType: string | null;
@@ -49,26 +54,34 @@ export type HandlerOptions = { name?: string; concurrency?: number; timeoutMs?: 
 export type Handler = {
   readonly name: string;
   readonly source: string;
-  readonly pattern: string;
+  /** Patterns of event types; one that fits is enough. */
+  readonly patterns: readonly string[];
+  /** Runs at once, in the whole cluster. */
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly maxDeaths: number;
   readonly run: HandlerFunction;
 };
 
-/** What `retryLater` and `reject` make; no error, so that it is never mistaken for one. */
+/**
+ * An answer that says more than a return or a throw: what `retryLater` and `reject` make, and how http and exec handlers
+ * end. No error, so that it is never mistaken for one.
+ */
 export class HandlerVerdict {
-  readonly kind: 'retry_later' | 'rejected';
+  readonly kind: Exclude<AttemptOutcome, 'crashed'>;
   readonly afterMs: number;
   readonly reason: string;
+  /** What the handler said, shown with the try. */
+  readonly output: string | undefined;
 
   constructor(
-    kind: 'retry_later' | 'rejected',
-    { afterMs = 0, reason = '' }: { afterMs?: number; reason?: string },
+    kind: HandlerVerdict['kind'],
+    { afterMs = 0, reason = '', output }: { afterMs?: number; reason?: string; output?: string } = {},
   ) {
     this.kind = kind;
     this.afterMs = afterMs;
     this.reason = reason;
+    this.output = output;
   }
 }
 
@@ -76,24 +89,33 @@ export class HandlerVerdict {
 export type Register = {
   (source: string, pattern: string, run: HandlerFunction): void;
   (source: string, pattern: string, options: HandlerOptions, run: HandlerFunction): void;
+  /** Calls `listener` when an event got its handlers' runs. Best effort: whoever needs every event is a handler. */
+  received(listener: (event: WebhookReceived) => unknown): void;
+  /** Calls `listener` when a run is over without being done. Best effort. */
+  failed(listener: (event: WebhookProcessingFailed) => unknown): void;
 };
 
+export type LoadedHandlers = { readonly handlers: Handler[]; readonly listeners: Listeners };
+
 /**
- * Loads every handler module of the configuration. Throws HANDLER_MODULE_INVALID with all problems: a module that
- * does not load, a registration that makes no sense, a source that is not configured, two handlers of one name.
+ * Makes every handler of the configuration: loads the modules, builds the http and exec handlers. Throws
+ * HANDLER_MODULE_INVALID with all problems: a module that does not load, a registration that makes no sense, a source
+ * that is not configured, two handlers of one name.
  */
 export async function loadHandlers(
-  configs: readonly (HandlerConfig & { path: string })[],
-  sourceCodes: readonly string[],
-): Promise<Handler[]> {
+  configs: readonly HandlerConfig[],
+  { sourceCodes, folder, log }: LoadOptions,
+): Promise<LoadedHandlers> {
   const handlers: Handler[] = [];
+  const listeners = new Listeners(log);
   const problems: string[] = [];
-  for (const { name, path } of configs) {
+  for (const config of configs) {
+    const path = resolve(folder, config.module);
     try {
       const register = await loadModule(path);
-      await register(registerInto(handlers, name));
+      await register(registerInto({ handlers, listeners }, config.name));
     } catch (error) {
-      problems.push(`handler ${name} (${path}): ${messageOf(error)}`);
+      problems.push(`handler ${config.name} (${path}): ${messageOf(error)}`);
     }
   }
   for (const [index, handler] of handlers.entries())
@@ -104,8 +126,15 @@ export async function loadHandlers(
       `The handlers cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
     );
   }
-  return handlers;
+  return { handlers, listeners };
 }
+
+export type LoadOptions = {
+  readonly sourceCodes: readonly string[];
+  /** Of the configuration file: paths in it are relative to that. */
+  readonly folder: string;
+  readonly log: Log;
+};
 
 async function loadModule(path: string): Promise<(on: Register) => unknown> {
   const loaded = path.endsWith('.ts')
@@ -119,8 +148,8 @@ async function loadModule(path: string): Promise<(on: Register) => unknown> {
   return loaded.default as (on: Register) => unknown;
 }
 
-function registerInto(handlers: Handler[], moduleName: string): Register {
-  return (
+function registerInto(into: LoadedHandlers, moduleName: string): Register {
+  const on = (
     source: string,
     pattern: string,
     ...rest: [HandlerFunction] | [HandlerOptions, HandlerFunction]
@@ -130,16 +159,20 @@ function registerInto(handlers: Handler[], moduleName: string): Register {
     if (typeof source !== 'string' || typeof pattern !== 'string' || typeof run !== 'function') {
       throw new Error('on() takes (source, pattern, handler) or (source, pattern, options, handler)');
     }
-    handlers.push({
+    into.handlers.push({
       name: options.name ?? `${moduleName}/${source}/${pattern}`,
       source,
-      pattern,
+      patterns: [pattern],
       concurrency: options.concurrency ?? 10,
       timeoutMs: options.timeoutMs ?? 60_000,
       maxDeaths: options.maxDeaths ?? 3,
       run: run as HandlerFunction,
     });
   };
+  return Object.assign(on, {
+    received: (listener: (event: WebhookReceived) => unknown) => into.listeners.add('received', listener),
+    failed: (listener: (event: WebhookProcessingFailed) => unknown) => into.listeners.add('failed', listener),
+  });
 }
 
 function problemsOf(handler: Handler, before: readonly Handler[], sourceCodes: readonly string[]): string[] {

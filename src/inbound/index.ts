@@ -1,7 +1,7 @@
 /**
  * Inbound: what is acknowledged is journaled, once, and every handler of it runs.
  *
- *   request -> http -> receive (the ladder) -> journal (group commit) ~db~> work (child process) -> the handler
+ *   request -> http -> receive (the ladder) -> journal (group commit) ~db~> plan, work (child process) -> the handler
  *
  * States of an event (posthorn.events.status; the database refuses every other move):
  *
@@ -35,6 +35,7 @@ export {
 export { createInboundHttp, type InboundHttp, type InboundMetrics } from './http.ts';
 export { type Journal, type JournalMetrics, JournalWriter } from './journal.ts';
 export { registerSources } from './journal-store.ts';
+export { Listeners, type WebhookProcessingFailed, type WebhookReceived } from './listeners.ts';
 export { type Arrival, createReceive, type Receive } from './receive.ts';
 export { expireLeases } from './run-store.ts';
 export {
@@ -47,4 +48,5 @@ export {
 } from './settings.ts';
 export { createSourceKeys, makeMissingSecrets, type SourceKeys, secretComplaints } from './source-keys.ts';
 export { createSources, type Source, type Sources, schemeOf } from './sources.ts';
-export { Work, type WorkMetrics } from './work.ts';
+export type { WorkMetrics } from './work.ts';
+export { createInboundWorker, type InboundWorker } from './worker.ts';

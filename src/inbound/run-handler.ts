@@ -1,36 +1,49 @@
-import { type Backoff, backoffMs } from '../core/backoff.ts';
-import { cleanText } from '../core/text.ts';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { type Pool, sqlState } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
 import { findEventBody } from './event-store.ts';
 import { HandlerTransaction } from './handler-transaction.ts';
 import { type Handler, type HandlerContext, type HandlerEvent, HandlerVerdict } from './handlers.ts';
+import { type Answer, endOf, leastDeferralMs, mostDeferralMs } from './run-end.ts';
 import { type ClaimedRun, finishRun, giveBackRun, type RunEnd } from './run-store.ts';
 
-/** IN-15: 10 attempts, 10 s doubling to 10 min, spread by 20 %; deferrals end after a day. */
-export const mostAttempts = 10;
-const retryBackoff: Backoff = { firstMs: 10_000, mostMs: 600_000, jitter: 0.2 };
-const mostDeferralMs = 24 * 3_600_000;
-/** A handler that always asks for "at once" must not spin. */
-const leastDeferralMs = 1_000;
+/** How long a handler that is cut because the worker stops may take to let go, before its run is given back. */
+const letGoMs = 2_000;
+/** A mark that the database does not take is tried again for about as long as the lease is believed. */
+const markWithinMs = 25_000;
+const markAgainMs = 250;
 
 /** Why a run was cut off: it took too long, its lease is somebody else's, or the worker stops. */
 export type CutReason = 'timed_out' | 'lost' | 'stopped';
+
+/** A run that is over for good without being done. */
+export type FailedRun = {
+  readonly handler: string;
+  readonly source: string;
+  readonly eventId: string;
+  readonly eventType: string | null;
+  readonly error: string;
+};
 
 export type RunDeps = {
   readonly pool: Pool;
   readonly txPool: Pool;
   readonly clock: Clock;
   readonly log: Log;
+  /** Called after the commit that made a run `failed` for good. */
+  readonly onFailed?: (run: FailedRun) => void;
 };
+
+/** `lost`: somebody else has the run, or will. `given_back`: it waits as if it had not been claimed. */
+export type TryOutcome = RunEnd['outcome'] | 'lost' | 'given_back';
 
 /** One try of one run. `cut` ends it from outside; `done` resolves when its end is marked (or given up). */
 export type RunningTry = {
   readonly run: ClaimedRun;
   cut(reason: CutReason): void;
   /** How the try ended, once that is marked. */
-  readonly ended: Promise<RunEnd['outcome'] | 'lost' | 'given_back'>;
+  readonly ended: Promise<TryOutcome>;
   /** Resolves when the handler's own promise is over, which a cut one may be much later. */
   readonly settled: Promise<void>;
 };
@@ -58,7 +71,9 @@ export function startTry(run: ClaimedRun, handler: Handler, deps: RunDeps): Runn
   const answer = callHandler(run, handler, { tx, signal: abort.signal, deps });
   const ended = Promise.race([answer, wasCut]).then((result) => {
     clearTimeout(timer);
-    return typeof result === 'string' ? endCut(run, result, deps) : endAnswered(run, result, tx, deps);
+    return typeof result === 'string'
+      ? endCut(run, result, { answer, deps })
+      : endAnswered(run, result, tx, deps);
   });
   return { run, cut, ended, settled: answer.then(() => {}) };
 }
@@ -68,8 +83,6 @@ const cutText: Record<CutReason, string> = {
   lost: 'another worker has this run',
   stopped: 'the worker stops',
 };
-
-type Answer = { readonly verdict?: HandlerVerdict; readonly error?: unknown };
 
 /** Never rejects: whatever the handler does is an answer. */
 async function callHandler(
@@ -100,6 +113,7 @@ function eventOf(run: ClaimedRun, pool: Pool): HandlerEvent {
   };
   return {
     id: run.event,
+    runId: run.replay === 0 ? run.id : `${run.id}:r${run.replay}`,
     source: run.source,
     eventId: run.eventId,
     eventType: run.eventType,
@@ -132,20 +146,22 @@ function contextOf(
 }
 
 async function endAnswered(run: ClaimedRun, answer: Answer, tx: HandlerTransaction, deps: RunDeps) {
+  const end = endOf(run, answer, deps.clock.now());
+  if (end.status !== 'done' || !tx.hasBegun) {
+    await tx.rollback();
+    return mark(run, end, deps);
+  }
   try {
-    const end = endOf(run, answer, deps.clock.now());
-    if (end.status !== 'done' || !tx.hasBegun) {
-      await tx.rollback();
-      return (await finishRun(deps.pool, run, end)) ? end.outcome : 'lost';
-    }
     const isCommitted = await tx.commit((client) =>
       finishRun(client, run, end, { inTransactionOfRun: true }),
     );
+    if (isCommitted) return end.outcome;
     // Not marked: somebody else has the run (then this mark changes nothing either), or the handler ended `tx` itself.
-    return isCommitted ? end.outcome : endFailed(run, new Error(endedByHandler), deps);
+    return mark(run, endOf(run, { error: new Error(endedByHandler) }, deps.clock.now()), deps);
   } catch (error) {
     // The commit's answer may be lost. If it did commit, this mark finds the run done and changes nothing.
-    return endFailed(run, sqlState(error) === '25P02' ? new Error(failedInside) : error, deps);
+    const shown = sqlState(error) === '25P02' ? new Error(failedInside) : error;
+    return mark(run, endOf(run, { error: shown }, deps.clock.now()), deps);
   }
 }
 
@@ -153,86 +169,48 @@ const endedByHandler =
   "the transaction was not the run's own any more: a handler must not end it; posthorn commits it with its mark";
 const failedInside = 'a statement of the transaction failed and the handler went on; nothing was kept';
 
-async function endFailed(run: ClaimedRun, error: unknown, deps: RunDeps) {
-  const end = endOf(run, { error }, deps.clock.now());
-  return finishRun(deps.pool, run, end).then(
-    (isMine) => (isMine ? end.outcome : ('lost' as const)),
-    (failure: Error) => {
-      deps.log.error(
-        { event: 'run.mark_failed', run: run.id, reason: failure.message },
+/** Marks the end outside of `tx`. A run that is then over for good is told to the listeners. */
+async function mark(run: ClaimedRun, end: RunEnd, deps: RunDeps): Promise<TryOutcome> {
+  const isMine = await patiently(() => finishRun(deps.pool, run, end), run, deps);
+  if (isMine && end.status === 'failed') deps.onFailed?.({ ...run, error: end.error ?? end.outcome });
+  return isMine ? end.outcome : 'lost';
+}
+
+async function endCut(
+  run: ClaimedRun,
+  reason: CutReason,
+  { answer, deps }: { answer: Promise<Answer>; deps: RunDeps },
+): Promise<TryOutcome> {
+  if (reason === 'timed_out') {
+    const verdict = new HandlerVerdict('timed_out', { reason: cutText.timed_out });
+    return mark(run, endOf(run, { verdict }, deps.clock.now()), deps);
+  }
+  if (reason === 'stopped') await Promise.race([answer, wait(letGoMs, undefined, { ref: false })]);
+  // Lost may be only this worker's belief: if nobody has the run yet, it need not wait for the lease or count a death.
+  const isMine = await patiently(() => giveBackRun(deps.pool, run), run, deps);
+  return isMine ? 'given_back' : 'lost';
+}
+
+/** A database that is away for a moment must not cost the run its lease: that would count as the worker's death. */
+async function patiently(
+  markOnce: () => Promise<boolean>,
+  run: ClaimedRun,
+  { log }: RunDeps,
+): Promise<boolean> {
+  const giveUpAt = performance.now() + markWithinMs;
+  for (;;) {
+    try {
+      return await markOnce();
+    } catch (error) {
+      if (performance.now() < giveUpAt) {
+        await wait(markAgainMs);
+        continue;
+      }
+      log.error(
+        { event: 'run.mark_failed', run: run.id, reason: (error as Error).message },
         'the end of a run could not be marked; it is taken over when its lease ends',
       );
-      return 'lost' as const;
-    },
-  );
-}
-
-async function endCut(run: ClaimedRun, reason: CutReason, deps: RunDeps) {
-  if (reason === 'lost') return 'lost';
-  if (reason === 'timed_out') {
-    const end = {
-      ...endOf(run, { error: new Error(cutText.timed_out) }, deps.clock.now()),
-      outcome: 'timed_out' as const,
-    };
-    return finishRun(deps.pool, run, end).then(
-      (isMine) => (isMine ? end.outcome : ('lost' as const)),
-      () => 'lost' as const,
-    );
-  }
-  return giveBackRun(deps.pool, run).then(
-    () => 'given_back' as const,
-    () => 'lost' as const,
-  );
-}
-
-/** The rules of IN-15: what an answer means for the run. */
-function endOf(run: ClaimedRun, answer: Answer, now: number): RunEnd {
-  const ended = {
-    endedAt: new Date(now),
-    nextAttemptAt: new Date(now),
-    countsAttempt: true,
-    deferredSince: null,
-    error: null,
-  };
-  if (answer.verdict?.kind === 'rejected') {
-    return {
-      ...ended,
-      outcome: 'rejected',
-      status: 'failed',
-      error: cleanText(answer.verdict.reason, 2_000),
-    };
-  }
-  if (answer.verdict !== undefined) {
-    const since = run.deferredSince ?? new Date(now);
-    const isOver = now - since.getTime() >= mostDeferralMs;
-    return {
-      ...ended,
-      outcome: 'retry_later',
-      status: isOver ? 'failed' : 'waiting',
-      nextAttemptAt: new Date(now + answer.verdict.afterMs),
-      countsAttempt: false,
-      deferredSince: since,
-      error: isOver ? 'deferred for 24 hours' : null,
-    };
-  }
-  if (answer.error === undefined) return { ...ended, outcome: 'done', status: 'done' };
-  const isLast = run.attempts >= mostAttempts;
-  return {
-    ...ended,
-    outcome: 'failed',
-    status: isLast ? 'failed' : 'waiting',
-    nextAttemptAt: new Date(now + backoffMs(retryBackoff, run.attempts)),
-    deferredSince: run.deferredSince,
-    error: errorText(answer.error),
-  };
-}
-
-/** Handlers throw anything; whatever it is, the run must end. */
-function errorText(error: unknown): string {
-  try {
-    const shown = error instanceof Error && typeof error.stack === 'string' ? error.stack : String(error);
-    return cleanText(shown, 4_000);
-  } catch {
-    return 'the handler threw something that cannot be shown as text';
+      return false;
+    }
   }
 }

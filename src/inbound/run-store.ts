@@ -1,60 +1,7 @@
 import type { AttemptOutcome } from '../core/outcome.ts';
-import type { Queryable } from '../platform/db.ts';
+import { type Pool, type PoolClient, type Queryable, withTransaction } from '../platform/db.ts';
 
-/** The queue: runs are made from journal rows, claimed under a lease, renewed, finished, taken over. */
-
-export type Subscription = { readonly handler: string; readonly source: number; readonly regex: string };
-
-/**
- * Makes the runs of accepted events that one of these handlers wants, oldest first, and gives how many events got
- * theirs. Event and runs change in one statement: there is no moment in which an event is taken but has no runs.
- */
-export async function planRuns(
-  db: Queryable,
-  subscriptions: readonly Subscription[],
-  { aboveId, now, limit }: { aboveId: number; now: Date; limit: number },
-): Promise<number> {
-  const result = await db.query({
-    name: 'plan_runs',
-    text: `
-with wanted as (
-  select * from unnest($1::text[], $2::smallint[], $3::text[]) as wanted(handler, source, regex)
-),
-due as (
-  select id, source, event_type, created_at from posthorn.events
-  where status = 'accepted' and id > $4 and exists (
-    select from wanted where wanted.source = events.source and coalesce(event_type, '') ~ wanted.regex)
-  order by id limit $6 for update skip locked
-),
-made as (
-  insert into posthorn.runs (event, handler, next_attempt_at)
-  select due.id, wanted.handler, least(due.created_at, $5)
-  from due join wanted on wanted.source = due.source and coalesce(due.event_type, '') ~ wanted.regex
-  returning event
-),
-counted as (select event, count(*)::int as runs from made group by event)
-update posthorn.events set status = 'processing', open_runs = counted.runs
-from counted where events.id = counted.event`,
-    values: [
-      subscriptions.map(({ handler }) => handler),
-      subscriptions.map(({ source }) => source),
-      subscriptions.map(({ regex }) => regex),
-      aboveId,
-      now,
-      limit,
-    ],
-  });
-  return result.rowCount ?? 0;
-}
-
-/** The id of a row that arrived before `before`: transactions that wrote smaller ids have long ended. */
-export async function findSettledId(db: Queryable, before: Date): Promise<number> {
-  const { rows } = await db.query<{ id: number }>(
-    'select id from posthorn.events where received_at < $1 order by received_at desc, id desc limit 1',
-    [before],
-  );
-  return rows[0]?.id ?? 0;
-}
+/** The queue: runs are claimed under a lease, renewed, finished, given back, taken over. */
 
 /** A claimed run with what its handler is told; `epoch` is the claim's and is named by every later mark. */
 export type ClaimedRun = {
@@ -73,77 +20,86 @@ export type ClaimedRun = {
   readonly receivedAt: Date;
 };
 
-const claimed = `
-  returning runs.id, runs.lease_epoch as epoch, runs.handler, runs.attempts, runs.deaths,
-    runs.deferred_since as "deferredSince", runs.replay, runs.event, sources.code as source,
-    events.event_id as "eventId", events.event_type as "eventType", events.site, events.received_at as "receivedAt"`;
-
-/**
- * Claims up to `limit` due runs of one handler, those due longest first, for `leaseMs`. Runs whose worker died are
- * left to claimSuspect. The lease ends by the database's own clock.
- */
-export async function claimRuns(
+/** Which of these handlers have something due, longest first; `isSuspect`: its worker died. */
+export async function findDue(
   db: Queryable,
-  {
-    handler,
-    holder,
-    leaseMs,
-    limit,
-    now,
-  }: { handler: string; holder: string; leaseMs: number; limit: number; now: Date },
-): Promise<ClaimedRun[]> {
-  const { rows } = await db.query<ClaimedRun>({
-    name: 'claim_runs',
+  handlers: readonly string[],
+  now: Date,
+): Promise<{ handler: string; isSuspect: boolean }[]> {
+  const { rows } = await db.query<{ handler: string; isSuspect: boolean }>({
+    name: 'find_due',
     text: `
-with due as (
-  select id from posthorn.runs
-  where handler = $1 and status = 'waiting' and deaths = 0 and next_attempt_at <= $2
-  order by next_attempt_at, event limit $3 for update skip locked
-)
-update posthorn.runs set status = 'running', lease_holder = $4, lease_epoch = lease_epoch + 1, attempts = attempts + 1,
-  started_at = $2, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
-from due, posthorn.events join posthorn.sources on sources.id = events.source
-where runs.id = due.id and events.id = runs.event ${claimed}`,
-    values: [handler, now, limit, holder, leaseMs],
+(select handler, true as "isSuspect" from posthorn.runs
+  where status = 'waiting' and deaths > 0 and next_attempt_at <= $2 and handler = any($1::text[])
+  order by next_attempt_at limit 1)
+union all
+select handler, false from unnest($1::text[]) as mine(handler)
+where exists (select from posthorn.runs
+  where runs.handler = mine.handler and status = 'waiting' and deaths = 0 and next_attempt_at <= $2)`,
+    values: [handlers, now],
   });
   return rows;
 }
 
-/** Whether a run whose worker died is due at one of these handlers. */
-export async function hasSuspect(db: Queryable, handlers: readonly string[], now: Date): Promise<boolean> {
-  const { rows } = await db.query<{ found: boolean }>({
-    name: 'has_suspect',
-    text: `select exists (select from posthorn.runs
-      where status = 'waiting' and deaths > 0 and next_attempt_at <= $1 and handler = any($2::text[])) as found`,
-    values: [now, handlers],
+/** The class of the advisory locks of handlers; the other key is a hash of the name. */
+const claimLock = 705_118_401;
+
+/**
+ * Claims up to `limit` due runs of one handler, those due longest first, for `leaseMs` by the database's own clock; no
+ * more than leave the whole cluster within `concurrency`, for which one claim at a time of a handler goes on. `busy`:
+ * another worker claims just now. A suspect (its worker died) is claimed alone.
+ */
+export async function claimRuns(
+  pool: Pool,
+  claim: {
+    handler: string;
+    concurrency: number;
+    holder: string;
+    leaseMs: number;
+    limit: number;
+    now: Date;
+    isSuspect: boolean;
+  },
+): Promise<ClaimedRun[] | 'busy'> {
+  return withTransaction(pool, async (client) => {
+    // The lock first, in a statement of its own: the claim's snapshot must be newer. A claim that a crash of the
+    // server loses is only made again, and its epoch refuses its mark: it need not wait for the disk.
+    const { rows } = await client.query<{ mine: boolean }>({
+      name: 'lock_claims',
+      text: `select pg_try_advisory_xact_lock($1, hashtext($2)) as mine, set_config('synchronous_commit', 'off', true)`,
+      values: [claimLock, claim.handler],
+    });
+    if (rows[0]?.mine !== true) return 'busy';
+    return claimLocked(client, claim);
   });
-  return rows[0]?.found === true;
 }
 
-/** Claims the one run, of those whose worker died, that is due longest. */
-export async function claimSuspect(
-  db: Queryable,
-  {
-    handlers,
-    holder,
-    leaseMs,
-    now,
-  }: { handlers: readonly string[]; holder: string; leaseMs: number; now: Date },
-): Promise<ClaimedRun | undefined> {
-  const { rows } = await db.query<ClaimedRun>(
-    `
-with due as (
+async function claimLocked(
+  client: PoolClient,
+  { handler, concurrency, holder, leaseMs, limit, now, isSuspect }: Parameters<typeof claimRuns>[1],
+): Promise<ClaimedRun[]> {
+  const { rows } = await client.query<ClaimedRun>({
+    name: isSuspect ? 'claim_suspect' : 'claim_runs',
+    text: `
+with running as (
+  select count(*)::int as runs from posthorn.runs where handler = $1 and status = 'running'
+),
+due as (
   select id from posthorn.runs
-  where status = 'waiting' and deaths > 0 and next_attempt_at <= $1 and handler = any($2::text[])
-  order by next_attempt_at limit 1 for update skip locked
+  where handler = $1 and status = 'waiting' and deaths ${isSuspect ? '> 0' : '= 0'} and next_attempt_at <= $2
+  order by next_attempt_at, event limit greatest(0, least($3, $6 - (select runs from running)))
+  for update skip locked
 )
-update posthorn.runs set status = 'running', lease_holder = $3, lease_epoch = lease_epoch + 1, attempts = attempts + 1,
-  started_at = $1, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+update posthorn.runs set status = 'running', lease_holder = $4, lease_epoch = lease_epoch + 1, attempts = attempts + 1,
+  started_at = $2, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
 from due, posthorn.events join posthorn.sources on sources.id = events.source
-where runs.id = due.id and events.id = runs.event ${claimed}`,
-    [now, handlers, holder, leaseMs],
-  );
-  return rows[0];
+where runs.id = due.id and events.id = runs.event
+returning runs.id, runs.lease_epoch as epoch, runs.handler, runs.attempts, runs.deaths,
+  runs.deferred_since as "deferredSince", runs.replay, runs.event, sources.code as source,
+  events.event_id as "eventId", events.event_type as "eventType", events.site, events.received_at as "receivedAt"`,
+    values: [handler, now, isSuspect ? 1 : limit, holder, leaseMs, concurrency],
+  });
+  return rows;
 }
 
 /** Renews the leases of one holder's runs, all in one statement; gives the ids that it still holds. */
@@ -191,6 +147,8 @@ export type RunEnd = {
   /** False for a deferral: it uses up no attempt. */
   readonly countsAttempt: boolean;
   readonly deferredSince: Date | null;
+  /** What the handler said, where it says something (exec, http). */
+  readonly output: string | null;
   readonly error: string | null;
 };
 
@@ -216,8 +174,8 @@ with ended_runs as (
   returning id, event, status, started_at, lease_epoch, $7::timestamptz as at
 ),
 attempt as (
-  insert into posthorn.run_attempts (run, n, started_at, ended_at, outcome, error)
-  select id, lease_epoch, started_at, at, $8, $9 from ended_runs
+  insert into posthorn.run_attempts (run, n, started_at, ended_at, outcome, error, output)
+  select id, lease_epoch, started_at, at, $8, $9, $11 from ended_runs
 ),
 settled as (${settleEvents})
 select exists (select from ended_runs) as marked`,
@@ -232,17 +190,28 @@ select exists (select from ended_runs) as marked`,
       end.outcome,
       end.error,
       inTransactionOfRun,
+      end.output,
     ],
   });
   return rows[0]?.marked === true;
 }
 
-/** Gives a claim back as if it had not been made. */
-export async function giveBackRun(db: Queryable, run: Pick<ClaimedRun, 'id' | 'epoch'>): Promise<void> {
-  await db.query(
+/** Gives a claim back as if it had not been made; false: it is somebody else's by now, or has ended. */
+export async function giveBackRun(db: Queryable, run: Pick<ClaimedRun, 'id' | 'epoch'>): Promise<boolean> {
+  const { rowCount } = await db.query(
     `update posthorn.runs set status = 'waiting', lease_holder = null, lease_until = null, attempts = attempts - 1
      where id = $1 and lease_epoch = $2 and status = 'running'`,
     [run.id, run.epoch],
+  );
+  return rowCount === 1;
+}
+
+/** Gives back what this holder claimed without knowing it: the answer to a claim's commit was lost. */
+export async function giveBackStrays(db: Queryable, holder: string, known: readonly string[]): Promise<void> {
+  await db.query(
+    `update posthorn.runs set status = 'waiting', lease_holder = null, lease_until = null, attempts = attempts - 1
+     where status = 'running' and lease_holder = $1 and id <> all($2::uuid[])`,
+    [holder, known],
   );
 }
 
@@ -250,42 +219,47 @@ export type TakenOver = {
   readonly run: string;
   readonly handler: string;
   readonly status: 'waiting' | 'failed';
+  readonly source: string;
+  readonly eventId: string;
+  readonly eventType: string | null;
 };
 
 /**
- * Takes runs of this handler from holders whose lease ran out: each counts a death and waits again, or is failed
+ * Takes runs of these handlers from holders whose lease ran out: each counts a death and waits again, or is failed
  * (`crashed`) at its last one.
  */
 export async function takeOverRuns(
   db: Queryable,
   {
-    handler,
-    maxDeaths,
+    handlers,
     maxAttempts,
     now,
-  }: { handler: string; maxDeaths: number; maxAttempts: number; now: Date },
+  }: { handlers: readonly { name: string; maxDeaths: number }[]; maxAttempts: number; now: Date },
 ): Promise<TakenOver[]> {
   const { rows } = await db.query<TakenOver>({
     name: 'take_over_runs',
     text: `
 with expired as (
-  select id from posthorn.runs
-  where status = 'running' and lease_until < clock_timestamp() and handler = $1
-  order by lease_until limit 100 for update skip locked
+  select id, most_deaths
+  from unnest($1::text[], $2::int[]) as mine(name, most_deaths)
+    join posthorn.runs on runs.handler = mine.name and status = 'running' and lease_until < clock_timestamp()
+  limit 100 for update of runs skip locked
 ),
 ended_runs as (
-  update posthorn.runs set lease_holder = null, lease_until = null, deaths = deaths + 1, next_attempt_at = $2,
-    status = case when deaths + 1 >= $3 or attempts >= $4 then 'failed' else 'waiting' end
+  update posthorn.runs set lease_holder = null, lease_until = null, deaths = deaths + 1, next_attempt_at = $3,
+    status = case when deaths + 1 >= most_deaths or attempts >= $4 then 'failed' else 'waiting' end
   from expired where runs.id = expired.id
-  returning runs.id, event, handler, status, started_at, lease_epoch, $2::timestamptz as at
+  returning runs.id, event, handler, status, started_at, lease_epoch, $3::timestamptz as at
 ),
 attempt as (
   insert into posthorn.run_attempts (run, n, started_at, ended_at, outcome, error)
   select id, lease_epoch, started_at, at, 'crashed', 'the worker died or stood still before the run ended' from ended_runs
 ),
 settled as (${settleEvents})
-select id as run, handler, status from ended_runs`,
-    values: [handler, now, maxDeaths, maxAttempts],
+select ended_runs.id as run, handler, ended_runs.status, sources.code as source, events.event_id as "eventId",
+  events.event_type as "eventType"
+from ended_runs join posthorn.events on events.id = ended_runs.event join posthorn.sources on sources.id = events.source`,
+    values: [handlers.map(({ name }) => name), handlers.map(({ maxDeaths }) => maxDeaths), now, maxAttempts],
   });
   return rows;
 }

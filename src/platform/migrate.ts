@@ -151,9 +151,10 @@ async function applyWithRetries(client: PoolClient, migration: Migration, log: L
 }
 
 async function apply(client: PoolClient, migration: Migration): Promise<void> {
-  // Such a file holds re-runnable statements (create index concurrently if not exists ...).
+  // Such a file holds re-runnable statements (create index concurrently ...), each ended by a `;` at the end of a line:
+  // several in one message would be a transaction.
   if (migration.sql.startsWith('-- no transaction')) {
-    await runMigrationText(client, migration.sql);
+    for (const statement of migration.sql.split(/;\s*$/m)) await runMigrationText(client, statement);
     return recordMigration(client, migration);
   }
   return inTransaction(client, async () => {

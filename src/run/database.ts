@@ -9,7 +9,7 @@ import type { Configuration } from './configuration.ts';
 
 export type Database = {
   readonly address: DatabaseAddress;
-  /** For migrations and LISTEN: past a pooler. */
+  /** For migrations: past a pooler where the configuration says how. */
   readonly directAddress: DatabaseAddress;
   readonly isEmbedded: boolean;
   stop(): Promise<void>;

@@ -10,7 +10,7 @@ import {
   type SourceKeys,
 } from '../inbound/index.ts';
 import { createClientAddress, type TrustProxy } from '../platform/client-address.ts';
-import { systemClock } from '../platform/clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Pool } from '../platform/db.ts';
 import { createHttpListener, type HttpListener } from '../platform/http-server.ts';
 import type { Log } from '../platform/log.ts';
@@ -27,6 +27,7 @@ export async function createGateway(deps: {
   http: { trustProxy: TrustProxy; keepAliveMs: number; maxConnections: number };
   keys: SourceKeys;
   pool: Pool;
+  clock: Clock;
   journal: Journal;
   log: Log;
   metrics: Metrics;
@@ -35,7 +36,7 @@ export async function createGateway(deps: {
   const sources = createSources(deps.sources, deps.group, { ids, keys: (code) => deps.keys.of(code) });
   const inbound = createInboundHttp({
     receive: createReceive({ group: deps.group, sources, journal: deps.journal }),
-    clock: systemClock,
+    clock: deps.clock,
     log: deps.log,
     budget: new BodyBudget(),
     clientIp: createClientAddress(deps.http.trustProxy),

@@ -2,18 +2,21 @@ import type { FastifyInstance } from 'fastify';
 import { type HealthCheck, healthRoutes, metricsRoute } from '../admin/index.ts';
 import { AppError } from '../core/errors.ts';
 import { createSourceKeys, JournalWriter, makeMissingSecrets } from '../inbound/index.ts';
+import { DatabaseClock } from '../platform/database-clock.ts';
 import { createPool } from '../platform/db.ts';
 import { createHttpListener, type HttpListener } from '../platform/http-server.ts';
-import { createLog } from '../platform/log.ts';
+import { createLog, type Log } from '../platform/log.ts';
 import { createMetrics, metricsText, poolMetrics } from '../platform/metrics.ts';
+import { Notifier } from '../platform/wake.ts';
 import { type Configuration, type Flags, loadConfiguration } from './configuration.ts';
-import { openDatabase, prepareSchema } from './database.ts';
+import { type Database, openDatabase, prepareSchema } from './database.ts';
 import { createGateway } from './gateway.ts';
 import { createHealthCheck } from './health-check.ts';
 import { journalMetrics } from './inbound-metrics.ts';
 import { forgetRunning, rememberRunning } from './running-file.ts';
 import { StopStack } from './stop-stack.ts';
 import { createWorker } from './worker.ts';
+import { wakeChannel } from './worker-messages.ts';
 
 export const roles = ['gateway', 'worker', 'admin'] as const;
 export type Role = (typeof roles)[number];
@@ -62,22 +65,12 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await prepareSchema(database, { log, apply: database.isEmbedded || options.migrate === true });
 
     const metrics = createMetrics();
-    const { answerDeadlineMs } = configuration.http;
-    const { pooler } = configuration.database;
-    const pools = {
-      admin: createPool({ address: database.address, name: 'admin', most: 3, log, pooler }),
-      ingest: createPool({
-        address: database.address,
-        name: 'ingest',
-        most: 3,
-        log,
-        pooler,
-        statementTimeoutMs: answerDeadlineMs,
-        queryTimeoutMs: answerDeadlineMs,
-      }),
-    };
+    const pools = createServerPools(configuration, database, log);
     poolMetrics(metrics, pools);
-    stack.push('pools', () => Promise.all([pools.admin.end(), pools.ingest.end()]));
+    stack.push('pools', () => Promise.all(Object.values(pools).map((pool) => pool.end())));
+    const clock = new DatabaseClock({ pool: pools.admin, log });
+    stack.push('clock', () => clock.stop());
+    await clock.start();
 
     const worker = active.has('worker')
       ? createWorker(configuration, database, { log, pool: pools.admin })
@@ -86,13 +79,18 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       stack.push('worker', () => worker.stop());
       await worker.start();
     }
+    const others = new Notifier({ pool: pools.notify, channel: wakeChannel, log });
+    stack.push('notifier', () => others.stop());
     const journal = new JournalWriter({
       pool: pools.ingest,
       log,
-      answerDeadlineMs,
-      named: !pooler,
+      answerDeadlineMs: configuration.http.answerDeadlineMs,
+      named: !configuration.database.pooler,
       metrics: journalMetrics(metrics, () => journal.depth),
-      onCommitted: () => worker?.wake(),
+      onCommitted: () => {
+        worker?.wake();
+        others.wake();
+      },
     });
     const check = createHealthCheck({ pool: pools.admin, journal, worker });
     const readMetrics = () => metricsText(metrics, worker?.metrics === undefined ? [] : [worker.metrics]);
@@ -109,7 +107,16 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         })
       : undefined;
     const publicUrl = active.has('gateway')
-      ? await startGateway(configuration, { pool: pools.ingest, journal, log, metrics, check, listen, stack })
+      ? await startGateway(configuration, {
+          pool: pools.ingest,
+          clock,
+          journal,
+          log,
+          metrics,
+          check,
+          listen,
+          stack,
+        })
       : undefined;
     // Only whoever can be asked: with split roles the others must not take its place.
     if (adminUrl !== undefined) {
@@ -122,6 +129,16 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await stack.stop();
     throw error;
   }
+}
+
+function createServerPools({ http, database: { pooler } }: Configuration, { address }: Database, log: Log) {
+  const shared = { address, log, pooler };
+  const limits = { statementTimeoutMs: http.answerDeadlineMs, queryTimeoutMs: http.answerDeadlineMs };
+  return {
+    admin: createPool({ ...shared, name: 'admin', most: 3 }),
+    ingest: createPool({ ...shared, name: 'ingest', most: 3, ...limits }),
+    notify: createPool({ ...shared, name: 'notify', most: 1 }),
+  };
 }
 
 type Listen = (

@@ -2,17 +2,24 @@
  * The worker's process: handlers run here, away from the listeners, so that whatever a handler does (compute, throw
  * in a callback, exit) never touches ingest. It ends when its parent is gone.
  */
-import { loadHandlers, registerSources, Work } from '../inbound/index.ts';
-import { systemClock } from '../platform/clock.ts';
+import { createInboundWorker, type InboundWorker, loadHandlers, registerSources } from '../inbound/index.ts';
+import { DatabaseClock } from '../platform/database-clock.ts';
 import { createPool } from '../platform/db.ts';
-import { createLog } from '../platform/log.ts';
+import { createLog, type Log } from '../platform/log.ts';
 import { counter, createMetrics, poolMetrics } from '../platform/metrics.ts';
-import { type FromWorker, type ToWorker, type WorkerOrder, workerMark } from './worker-messages.ts';
+import { Listener } from '../platform/wake.ts';
+import {
+  type FromWorker,
+  type ToWorker,
+  type WorkerOrder,
+  wakeChannel,
+  workerMark,
+} from './worker-messages.ts';
 
 const beatEveryMs = 1_000;
 const graceMs = 10_000;
 
-let work: Work | undefined;
+let work: InboundWorker | undefined;
 let isStopping = false;
 
 // A terminal sends Ctrl-C to the whole group; the parent decides when this process stops.
@@ -33,31 +40,25 @@ async function start(order: WorkerOrder): Promise<void> {
     'handler',
     'outcome',
   ]);
-  const shared = { address: order.address, log, pooler: order.pooler };
-  const pools = {
-    work: createPool({ ...shared, name: 'work', most: 5 }),
-    lease: createPool({ ...shared, name: 'lease', most: 1 }),
-    handlers: createPool({
-      ...shared,
-      name: 'handlers',
-      most: 20,
-      statementTimeoutMs: 0,
-      queryTimeoutMs: 0,
-      numbers: false,
-    }),
-  };
+  const pools = createWorkerPools(order, log);
   poolMetrics(metrics, pools);
+  const clock = new DatabaseClock({ pool: pools.lease, log });
   try {
-    const handlers = await loadHandlers(order.handlers, order.sources);
+    const { handlers, listeners } = await loadHandlers(order.handlers, {
+      sourceCodes: order.sources,
+      folder: order.folder,
+      log,
+    });
     const sourceIds = await registerSources(pools.work, order.sources);
-    work = new Work(
+    await clock.start();
+    work = createInboundWorker(
       handlers,
-      { holder: order.holder, sourceIds },
+      { holder: order.holder, sourceIds, listeners },
       {
         pool: pools.work,
         txPool: pools.handlers,
         leasePool: pools.lease,
-        clock: systemClock,
+        clock,
         log,
         metrics: { runEnded: (handler, outcome) => runs.inc({ handler, outcome }) },
       },
@@ -70,6 +71,35 @@ async function start(order: WorkerOrder): Promise<void> {
   say({ type: 'ready' });
   if (isStopping) process.exit(0);
   work.start();
+  await listenForWakes(order, log);
+}
+
+function createWorkerPools(order: WorkerOrder, log: Log) {
+  const shared = { address: order.address, log, pooler: order.pooler };
+  return {
+    work: createPool({ ...shared, name: 'work', most: 5 }),
+    // Heartbeats must neither wait for other statements nor hang.
+    lease: createPool({ ...shared, name: 'lease', most: 1, statementTimeoutMs: 2_000 }),
+    handlers: createPool({
+      ...shared,
+      name: 'handlers',
+      most: 20,
+      statementTimeoutMs: 0,
+      queryTimeoutMs: 0,
+      numbers: false,
+    }),
+  };
+}
+
+async function listenForWakes({ directAddress: address }: WorkerOrder, log: Log): Promise<void> {
+  if (address === undefined) {
+    log.warn(
+      { event: 'worker.polls' },
+      'behind a pooler this worker is not woken and looks once a second; set database.directUrl',
+    );
+    return;
+  }
+  await new Listener({ address, channel: wakeChannel, onWake: () => work?.wake(), log }).start();
 }
 
 async function stop(): Promise<void> {

@@ -13,9 +13,13 @@ export type WorkerOrder = {
   readonly holder: string;
   readonly address: DatabaseAddress;
   readonly pooler: boolean;
+  /** Past a pooler, for LISTEN; undefined where only the pooler is known: then this worker polls. */
+  readonly directAddress: DatabaseAddress | undefined;
   readonly logLevel: LogLevel;
   readonly sources: readonly string[];
-  readonly handlers: readonly (HandlerConfig & { path: string })[];
+  /** Of the configuration file. */
+  readonly folder: string;
+  readonly handlers: readonly HandlerConfig[];
 };
 
 /** Marks our own messages: a handler shares the child's IPC channel and may send anything. */
@@ -26,6 +30,9 @@ export type FromWorker =
   | { readonly type: 'unusable'; readonly message: string }
   /** Sent every second: its absence means that the event loop stands still. */
   | { readonly type: 'beat'; readonly metrics: MetricsSnapshot };
+
+/** The channel on which gateways tell workers that there may be new events. */
+export const wakeChannel = 'posthorn_events';
 
 export function isFromWorker(message: unknown): message is FromWorker {
   return (

@@ -6,6 +6,7 @@ import { type Backoff, backoffMs } from '../core/backoff.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { MetricsSnapshot } from '../platform/metrics.ts';
+import { throttle } from '../platform/wake.ts';
 import { isFromWorker, type ToWorker, type WorkerOrder } from './worker-messages.ts';
 
 const restartBackoff: Backoff = { firstMs: 1_000, mostMs: 30_000, jitter: 0.2 };
@@ -33,8 +34,7 @@ export class WorkerProcess {
   #lastBeat = 0;
   #watch: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
-  #wakeTimer: NodeJS.Timeout | undefined;
-  #isWakeDue = false;
+  readonly #wakes = throttle(wakeEveryMs, () => this.#tell({ type: 'wake' }));
   #metrics: MetricsSnapshot | undefined;
 
   constructor(
@@ -63,18 +63,7 @@ export class WorkerProcess {
 
   /** Tells the worker that there may be work: the first of a burst at once, then at most one in 10 ms, the last always. */
   wake(): void {
-    if (this.#wakeTimer !== undefined) {
-      this.#isWakeDue = true;
-      return;
-    }
-    this.#tell({ type: 'wake' });
-    this.#wakeTimer = setTimeout(() => {
-      this.#wakeTimer = undefined;
-      if (this.#isWakeDue) {
-        this.#isWakeDue = false;
-        this.wake();
-      }
-    }, wakeEveryMs);
+    this.#wakes.wake();
   }
 
   /** Lets handlers end within their grace, then ends the child. Twice is fine. */
@@ -82,7 +71,7 @@ export class WorkerProcess {
     this.#isStopping = true;
     clearInterval(this.#watch);
     clearTimeout(this.#restart);
-    clearTimeout(this.#wakeTimer);
+    this.#wakes.stop();
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));

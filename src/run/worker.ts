@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { expireLeases } from '../inbound/index.ts';
 import type { Pool } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
@@ -12,16 +11,16 @@ export function createWorker(
   database: Database,
   { log, pool }: { log: Log; pool: Pool },
 ): WorkerProcess {
+  const { pooler, directUrl } = configuration.database;
   return new WorkerProcess(
     {
       address: database.address,
-      pooler: configuration.database.pooler,
+      pooler,
+      directAddress: pooler && directUrl === undefined ? undefined : database.directAddress,
       logLevel: configuration.log.level,
       sources: Object.keys(configuration.sources),
-      handlers: configuration.handlers.map((handler) => ({
-        ...handler,
-        path: resolve(configuration.folder, handler.module),
-      })),
+      folder: configuration.folder,
+      handlers: configuration.handlers,
     },
     { log, onDeath: (holder) => expireLeases(pool, holder) },
   );

@@ -88,15 +88,33 @@ describe('exactly once', () => {
     await query(`update posthorn.runs set lease_until = clock_timestamp() + interval '5 s' where id = $1`, [
       one.id,
     ]);
-    await query(`update posthorn.runs set lease_until = clock_timestamp() - interval '1 s' where id = $1`, [
-      two.id,
-    ]);
+    await query(
+      `update posthorn.runs set lease_epoch = lease_epoch + 1, lease_holder = 'other' where id = $1`,
+      [two.id],
+    );
     await worker.work.renew();
     await waitFor('the lost run to be cut', () => reasons.length === 1);
     expect(reasons).toEqual(['another worker has this run']);
     const [renewed] = await runs();
     expect(renewed.lease_until.getTime() - one.lease_until.getTime()).toBeGreaterThan(-1_000);
-    expect(worker.work.runningCount).toBe(1);
+    await waitFor('the lost run to be let go', () => worker.work.runningCount === 1);
+  });
+
+  it('[IN-15] a lease that ended, but whose run nobody took, gives the run back without a death', async () => {
+    await journal([{}]);
+    let calls = 0;
+    const worker = await start(
+      handler(async (_event, { signal }) => {
+        calls += 1;
+        if (calls > 1) return;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      }),
+    );
+    await worker.round();
+    await query(`update posthorn.runs set lease_until = clock_timestamp() - interval '1 s'`);
+    await worker.work.renew();
+    await waitFor('the second try', async () => (await events())[0]?.status === 'success');
+    expect(await runs()).toMatchObject([{ status: 'done', attempts: 1, deaths: 0 }]);
   });
 
   it('[IN-15] a stop gives back what cannot end in time, without counting an attempt', async () => {
@@ -140,6 +158,7 @@ describe('deaths', () => {
         );
       });
       await die();
+      await second.round();
       await second.work.renew();
       running = [];
       await second.round();

@@ -64,7 +64,7 @@ describe('a run', () => {
   it('[IN-15] patterns choose the events; what no handler wants stays accepted', async () => {
     const types = ['push', 'pull_request', 'pull_request.opened', 'pull_requests', null];
     await journal(types.map((eventType) => ({ eventType })));
-    const worker = await start(handler(recordEffect, { pattern: 'pull_request.*' }));
+    const worker = await start(handler(recordEffect, { patterns: ['pull_request.*'] }));
     await worker.round();
     await worker.idle();
     expect((await events()).map(({ status }) => status)).toEqual([

@@ -4,6 +4,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSourceKeys, type Journal, JournalWriter } from '../../src/inbound/index.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { createPool } from '../../src/platform/db.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { configurationSchema } from '../../src/run/configuration.ts';
@@ -60,6 +61,7 @@ export async function startGateway(
     http: configuration.http,
     keys,
     pool,
+    clock: systemClock,
     journal: options.journal ?? writer,
     log: quietLog,
     metrics: createMetrics(),

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { type Handler, registerSources, Work } from '../../src/inbound/index.ts';
+import { createInboundWorker, type Handler, Listeners, registerSources } from '../../src/inbound/index.ts';
 import { insertJournalRows, type JournalRow } from '../../src/inbound/journal-store.ts';
+import type { Planner } from '../../src/inbound/plan.ts';
+import type { Work } from '../../src/inbound/work.ts';
 import { createPool } from '../../src/platform/db.ts';
 import { createTestDatabase, quietLog, type TestDatabase } from './database.ts';
 import { waitFor } from './wait-for.ts';
@@ -21,9 +23,13 @@ export function fakeClock(at = 1_790_000_000_000) {
 
 export type TestWorker = {
   readonly work: Work;
+  readonly planner: Planner;
+  readonly listeners: Listeners;
   readonly holder: string;
   round(): Promise<void>;
   idle(): Promise<void>;
+  /** Lets the answer to one claim's commit get lost. */
+  loseClaim(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -38,14 +44,39 @@ export async function createWorker(
     createPool({ address: database.address, name, most, log: quietLog, numbers });
   const pools = { pool: make('work', 5), txPool: make('handlers', 20, false), leasePool: make('lease', 1) };
   const sourceIds = await registerSources(pools.pool, [...new Set(handlers.map(({ source }) => source))]);
-  const work = new Work(handlers, { holder, sourceIds }, { ...pools, clock, log: quietLog });
+  const listeners = new Listeners(quietLog);
+  const worker = createInboundWorker(
+    handlers,
+    { holder, sourceIds, listeners },
+    { ...pools, clock, log: quietLog },
+  );
+  const { work, planner } = worker;
   return {
     work,
+    planner,
+    listeners,
     holder,
-    round: () => work.round(),
+    round: async () => {
+      await planner.run();
+      await work.run();
+    },
     idle: async () => void (await waitFor('the handlers to end', () => work.runningCount === 0)),
+    loseClaim: async () => {
+      const { pool } = pools;
+      const connect = pool.connect.bind(pool);
+      let isLost = false;
+      // A claim asks for a client by promise, single statements by callback.
+      pool.connect = ((callback?: never) => {
+        if (callback !== undefined || isLost) return connect(callback as never);
+        isLost = true;
+        return Promise.reject(new Error('connection lost'));
+      }) as typeof connect;
+      await work.run();
+      pool.connect = connect;
+      await work.run();
+    },
     close: async () => {
-      await work.stop(0);
+      await worker.stop(0);
       for (const pool of Object.values(pools)) await pool.end();
     },
   };
@@ -55,7 +86,7 @@ export function handler(run: Handler['run'], changes: Partial<Handler> = {}): Ha
   return {
     name: 'app',
     source: 'github',
-    pattern: '*',
+    patterns: ['*'],
     concurrency: 10,
     timeoutMs: 60_000,
     maxDeaths: 3,
@@ -124,6 +155,7 @@ export function useWorkers() {
   return {
     clock,
     query: (sql: string, params?: unknown[]) => database.pool.query(sql, params),
+    connect: () => database.pool.connect(),
     journal: (changes: Partial<JournalRow>[]) => journalEvents(database, changes),
     start: async (...handlers: Handler[]) => {
       const worker = await createWorker(database, handlers, clock);

@@ -1,0 +1,150 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Pool } from '../platform/db.ts';
+import type { Log } from '../platform/log.ts';
+import { Loop } from '../platform/loop.ts';
+import {
+  examineAccepted,
+  examineFresh,
+  findLastId,
+  planRuns,
+  type Span,
+  type Subscription,
+  type TakenEvent,
+} from './plan-store.ts';
+
+const pollEveryMs = 1_000;
+/** Rows looked at in a round, and so the most events that get their runs in one statement. */
+const rowsPerRound = 500;
+/** Longer than an insert may take: what is not visible by then was never committed. */
+const holeLivesMs = 15_000;
+const mostHoles = 1_000;
+/** From time to time everything accepted is looked at again, whatever was remembered. */
+const sweepEveryMs = 60_000;
+const mostRestMs = 100;
+
+/**
+ * Makes the runs of accepted events. Each new row is looked at once: a cursor goes up by id, and ids that were passed
+ * over because their transaction was still open are remembered as holes until they show. So events that no handler
+ * wants cost nothing further, however many wait. A sweep over everything accepted, at the start and every minute,
+ * finds what was accepted before, or was lost by whoever died.
+ */
+export class Planner {
+  readonly #subscriptions: readonly Subscription[];
+  readonly #deps: { pool: Pool; clock: Clock };
+  readonly #onPlanned: (events: readonly TakenEvent[]) => void;
+  readonly #loop: Loop;
+  #poll: NodeJS.Timeout | undefined;
+  #cursor: number | undefined;
+  #holes: (Span & { seenAt: number })[] = [];
+  #sweptId = 0;
+  #sweepAt = 0;
+
+  constructor(
+    subscriptions: readonly Subscription[],
+    deps: { pool: Pool; clock: Clock; log: Log },
+    /** Called after the commit of the statement that made the runs of these events. */
+    onPlanned: (events: readonly TakenEvent[]) => void,
+  ) {
+    this.#subscriptions = subscriptions;
+    this.#deps = deps;
+    this.#onPlanned = onPlanned;
+    this.#loop = new Loop({
+      round: () => this.#round(),
+      mostRestMs,
+      onError: (error) =>
+        deps.log.warn(
+          { event: 'plan.round_failed', reason: error.message },
+          'the journal could not be read for new events; trying again',
+        ),
+    });
+  }
+
+  start(): void {
+    this.#poll ??= setInterval(() => this.wake(), pollEveryMs);
+    this.wake();
+  }
+
+  wake(): void {
+    if (this.#subscriptions.length > 0) this.#loop.wake();
+  }
+
+  /** Rounds until nothing is left to plan. */
+  async run(): Promise<void> {
+    if (this.#subscriptions.length > 0) await this.#loop.run();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#poll);
+    await this.#loop.stop();
+  }
+
+  async #round(): Promise<boolean> {
+    const now = this.#deps.clock.now();
+    const swept = await this.#sweep(now);
+    const fresh = await this.#lookAtFresh(now);
+    return swept || fresh;
+  }
+
+  async #sweep(now: number): Promise<boolean> {
+    // A clock that was set back must not put the next sweep off.
+    if (now < this.#sweepAt && this.#sweepAt - now <= sweepEveryMs) return false;
+    const { pool } = this.#deps;
+    // Before the first sweep looks: what is committed later is above.
+    this.#cursor ??= await findLastId(pool);
+    const options = { aboveId: this.#sweptId, limit: rowsPerRound };
+    const { wanted, lastId, count } = await examineAccepted(pool, this.#subscriptions, options);
+    const planned = await this.#plan(wanted, now);
+    if (count === rowsPerRound) {
+      this.#sweptId = lastId as number;
+      this.#loop.wake();
+      return true;
+    }
+    this.#sweptId = 0;
+    this.#sweepAt = now + sweepEveryMs;
+    return planned;
+  }
+
+  async #lookAtFresh(now: number): Promise<boolean> {
+    const examined = await examineFresh(this.#deps.pool, this.#subscriptions, {
+      aboveId: this.#cursor as number,
+      holes: this.#holes,
+      limit: rowsPerRound,
+    });
+    const planned = await this.#plan(examined.wanted, now);
+    // Only now: a plan that failed must look at the same rows again.
+    this.#cursor = examined.lastId ?? this.#cursor;
+    this.#rememberHoles(examined);
+    if (examined.count < rowsPerRound) return planned;
+    this.#loop.wake();
+    return true;
+  }
+
+  #rememberHoles({ holes, filled }: { holes: readonly Span[]; filled: readonly number[] }): void {
+    const seenAt = performance.now();
+    const open = this.#holes.filter((hole) => seenAt - hole.seenAt < holeLivesMs);
+    this.#holes = [
+      ...(filled.length === 0 ? open : open.flatMap((hole) => withoutIds(hole, filled))),
+      ...holes.map((hole) => ({ ...hole, seenAt })),
+    ].slice(-mostHoles);
+  }
+
+  async #plan(ids: readonly number[], now: number): Promise<boolean> {
+    if (ids.length === 0) return false;
+    const taken = await planRuns(this.#deps.pool, this.#subscriptions, { ids, now: new Date(now) });
+    if (taken.length > 0) this.#onPlanned(taken);
+    return taken.length > 0;
+  }
+}
+
+/** What is left of a span when these ids are taken out. */
+function withoutIds<T extends Span>(span: T, ids: readonly number[]): T[] {
+  const inside = ids.filter((id) => span.first <= id && id <= span.last).sort((a, b) => a - b);
+  let { first } = span;
+  const left: T[] = [];
+  for (const id of inside) {
+    if (first < id) left.push({ ...span, first, last: id - 1 });
+    first = id + 1;
+  }
+  if (first <= span.last) left.push({ ...span, first });
+  return left;
+}

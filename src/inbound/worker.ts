@@ -1,0 +1,61 @@
+import { patternsToRegex } from '../core/pattern.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Pool } from '../platform/db.ts';
+import type { Log } from '../platform/log.ts';
+import type { Handler } from './handlers.ts';
+import type { Listeners } from './listeners.ts';
+import { Planner } from './plan.ts';
+import { Work, type WorkMetrics } from './work.ts';
+
+export type InboundWorker = {
+  start(): void;
+  /** There may be new events or due runs. */
+  wake(): void;
+  /** Takes no more, lets handlers end for `graceMs`, then gives their runs back. Twice is fine. */
+  stop(graceMs: number): Promise<void>;
+};
+
+/** Inbound's share of the worker: accepted events become runs (plan), runs are claimed and run (work). */
+export function createInboundWorker(
+  handlers: readonly Handler[],
+  {
+    holder,
+    sourceIds,
+    listeners,
+  }: { holder: string; sourceIds: ReadonlyMap<string, number>; listeners: Listeners },
+  deps: {
+    pool: Pool;
+    txPool: Pool;
+    leasePool: Pool;
+    clock: Clock;
+    log: Log;
+    metrics?: WorkMetrics;
+  },
+): InboundWorker & { readonly planner: Planner; readonly work: Work } {
+  const work = new Work(handlers, { holder }, { ...deps, onFailed: (run) => listeners.tell('failed', run) });
+  const subscriptions = handlers.map(({ name, source, patterns }) => ({
+    handler: name,
+    source: sourceIds.get(source) as number,
+    regex: patternsToRegex(patterns),
+  }));
+  const planner = new Planner(subscriptions, deps, (events) => {
+    work.wake();
+    for (const event of events) listeners.tell('received', event);
+  });
+  return {
+    planner,
+    work,
+    start: () => {
+      planner.start();
+      work.start();
+    },
+    wake: () => {
+      planner.wake();
+      work.wake();
+    },
+    stop: async (graceMs) => {
+      await planner.stop();
+      await work.stop(graceMs);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+const leastRestMs = 5;
+/** After this long without a round nothing of a former flood matters. */
+const forgetMs = 1_000;
+
+/**
+ * Runs rounds one at a time. Wakes that come during a round make a single further one. With `mostRestMs`, rounds that
+ * find nothing to do although they were asked for move apart, up to that: a flood of wakes that do not concern us
+ * then costs a few rounds a second, while the first wake after a pause still starts one at once.
+ */
+export class Loop {
+  readonly #round: () => Promise<boolean>;
+  readonly #onError: (error: Error) => void;
+  readonly #mostRestMs: number;
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isWoken = false;
+  #isStopped = false;
+  #restMs = 0;
+  #endedAt = Number.NEGATIVE_INFINITY;
+
+  constructor({
+    round,
+    onError,
+    mostRestMs = 0,
+  }: {
+    /** Says whether it found something to do. */
+    round: () => Promise<boolean>;
+    /** Of a round that threw; the next wake starts another. */
+    onError: (error: Error) => void;
+    mostRestMs?: number;
+  }) {
+    this.#round = round;
+    this.#onError = onError;
+    this.#mostRestMs = mostRestMs;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    if (this.#running !== undefined || this.#timer !== undefined || this.#isStopped) return;
+    const idleMs = performance.now() - this.#endedAt;
+    if (idleMs > forgetMs) this.#restMs = 0;
+    if (idleMs >= this.#restMs) this.#start();
+    else {
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined;
+        this.#start();
+      }, this.#restMs - idleMs);
+    }
+  }
+
+  /** Wakes without any rest; resolves when no round is left to do. */
+  async run(): Promise<void> {
+    this.#restMs = 0;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.wake();
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** No further round; resolves when the one in flight has ended. Twice is fine. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#running;
+  }
+
+  #start(): void {
+    if (this.#isStopped) return;
+    this.#running = this.#once().finally(() => {
+      this.#running = undefined;
+      this.#endedAt = performance.now();
+      if (this.#isWoken) this.wake();
+    });
+  }
+
+  async #once(): Promise<void> {
+    this.#isWoken = false;
+    let isFruitful = false;
+    try {
+      isFruitful = await this.#round();
+    } catch (error) {
+      this.#onError(error as Error);
+    }
+    this.#restMs = isFruitful ? 0 : Math.min(this.#mostRestMs, Math.max(leastRestMs, 2 * this.#restMs));
+  }
+}
