@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /** The time that one request may take in all, and the signals that end it before. */
 export type Budget = {
   /** Fires at the deadline, or with one of the signals. */
@@ -23,8 +25,11 @@ export function startBudget(deadlineMs: number, signals: readonly (AbortSignal |
     controller.abort(new Error('the deadline has passed'));
   }, deadlineMs);
   for (const signal of signals) {
-    if (signal?.aborted) stop();
-    signal?.addEventListener('abort', stop);
+    if (signal === undefined) continue;
+    // Many requests at once may share a signal; Node takes more than ten listeners for a leak.
+    setMaxListeners(0, signal);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
   }
   return {
     signal: controller.signal,

@@ -231,6 +231,25 @@ describe('kept connections', () => {
     expect(target.connections).toHaveLength(5);
   });
 
+  it('many requests at once have a connection each, and share a signal without a warning', async () => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => warnings.push(warning);
+    process.on('warning', warn);
+    const target = keep(await startTarget(okAnswer, { certificate: 'server' }));
+    const fetch = keep(standInFetch(async () => [publicAddress]));
+    const { signal } = new AbortController();
+    const sent = Array.from({ length: 20 }, (_, i) =>
+      fetch.send(`https://${publicAddress}:${target.port}/${i}`, { signal }),
+    );
+    const named = Array.from({ length: 20 }, (_, i) =>
+      fetch.send(`https://a${i}.example.test:${target.port}/`, { signal }),
+    );
+    expect((await Promise.all(sent)).filter(({ ok }) => ok)).toHaveLength(20);
+    await Promise.all(named);
+    process.off('warning', warn);
+    expect([target.connections.length, warnings]).toEqual([20, []]);
+  });
+
   it('close aborts what is under way, and what comes later', async () => {
     const { target, fetch, url } = await plainTarget(() => undefined);
     const sending = fetch.send(url);

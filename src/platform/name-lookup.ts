@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises';
+import { setMaxListeners } from 'node:events';
 import { createHostsFile, systemHostsFile } from './hosts-file.ts';
 
 /** Gives all addresses of a name, an empty list where it has none. May reject. `signal` asks it to give up. */
@@ -19,7 +20,7 @@ export type NameLookup = {
  */
 export function createNameLookup(resolve: Resolve = createSystemResolve()): NameLookup {
   const outstanding = new Map<string, Promise<readonly string[]>>();
-  let life = new AbortController();
+  let life = newLife();
   const start = (name: string) => {
     const found = cut(resolve(name, life.signal), life.signal).finally(() => {
       if (outstanding.get(name) === found) outstanding.delete(name);
@@ -34,7 +35,7 @@ export function createNameLookup(resolve: Resolve = createSystemResolve()): Name
     cancel: () => {
       life.abort(new Error('the look-up was cancelled'));
       outstanding.clear();
-      life = new AbortController();
+      life = newLife();
     },
   };
 }
@@ -76,6 +77,13 @@ async function askServers(name: string, signal: AbortSignal, servers?: readonly 
   } finally {
     signal.removeEventListener('abort', cancel);
   }
+}
+
+/** Each look-up under way listens to it; Node takes more than ten listeners for a leak. */
+function newLife(): AbortController {
+  const life = new AbortController();
+  setMaxListeners(0, life.signal);
+  return life;
 }
 
 /** The promise, or a rejection as soon as the signal fires. */
