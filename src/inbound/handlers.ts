@@ -5,8 +5,8 @@ import { AppError } from '../core/errors.ts';
 import type { AttemptOutcome } from '../core/outcome.ts';
 import { messageOf } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
+import { type HandlerConfig, mostTimeoutMs } from './handler-settings.ts';
 import { Listeners, type WebhookProcessingFailed, type WebhookReceived } from './listeners.ts';
-import type { HandlerConfig } from './settings.ts';
 
 /** What a handler is told; headers and body are loaded when it asks. */
 export type HandlerEvent = {
@@ -98,18 +98,19 @@ export type Register = {
 export type LoadedHandlers = { readonly handlers: Handler[]; readonly listeners: Listeners };
 
 /**
- * Makes every handler of the configuration: loads the modules, builds the http and exec handlers. Throws
+ * Loads every handler module of the configuration and joins it with the handlers of the file. Throws
  * HANDLER_MODULE_INVALID with all problems: a module that does not load, a registration that makes no sense, a source
  * that is not configured, two handlers of one name.
  */
 export async function loadHandlers(
   configs: readonly HandlerConfig[],
-  { sourceCodes, folder, log }: LoadOptions,
+  { sourceCodes, folder, log, fromFile }: LoadOptions,
 ): Promise<LoadedHandlers> {
-  const handlers: Handler[] = [];
+  const handlers: Handler[] = [...fromFile];
   const listeners = new Listeners(log);
   const problems: string[] = [];
   for (const config of configs) {
+    if (config.module === undefined) continue;
     const path = resolve(folder, config.module);
     try {
       const register = await loadModule(path);
@@ -134,6 +135,8 @@ export type LoadOptions = {
   /** Of the configuration file: paths in it are relative to that. */
   readonly folder: string;
   readonly log: Log;
+  /** Those that the file describes without a module. */
+  readonly fromFile: readonly Handler[];
 };
 
 async function loadModule(path: string): Promise<(on: Register) => unknown> {
@@ -185,7 +188,7 @@ function problemsOf(handler: Handler, before: readonly Handler[], sourceCodes: r
   if (before.some(({ name }) => name === handler.name))
     wrong('its name is used twice; give one of them another with {name}');
   if (!isWhole(handler.concurrency, 1, 1_000)) wrong('concurrency must be a whole number from 1 to 1000');
-  if (!isWhole(handler.timeoutMs, 1, 86_400_000))
+  if (!isWhole(handler.timeoutMs, 1, mostTimeoutMs))
     wrong('timeoutMs must be a whole number from 1 to 86400000 (a day)');
   if (!isWhole(handler.maxDeaths, 1, 1_000_000)) wrong('maxDeaths must be a whole number from 1');
   return problems;

@@ -14,7 +14,7 @@
  * Invariants: a 2xx means a committed row; one row per (source, event id); what nobody verified never holds an
  * event id; the bytes are stored as they came; a `tx` handler's effect and its mark are one commit; every mark names
  * the epoch of its claim. Lock order: run, then event.
- * Not here: rate limits, replay, retention, filters and schemas of sources; http and exec handlers.
+ * Not here: rate limits, replay, retention, filters and schemas of sources.
  */
 export { BodyBudget } from './body-budget.ts';
 export {
@@ -25,6 +25,9 @@ export {
   listEvents,
   listEventsSince,
 } from './event-store.ts';
+export { createFileHandlers, type FileHandlers } from './file-handlers.ts';
+export { handlerFileComplaints } from './handler-files.ts';
+export { type HandlerConfig, handlersSchema } from './handler-settings.ts';
 export {
   type Handler,
   type HandlerContext,
@@ -39,8 +42,6 @@ export { Listeners, type WebhookProcessingFailed, type WebhookReceived } from '.
 export { type Arrival, createReceive, type Receive } from './receive.ts';
 export { expireLeases } from './run-store.ts';
 export {
-  type HandlerConfig,
-  handlersSchema,
   type InboundGroup,
   inboundGroupSchema,
   type SourceConfig,

@@ -8,7 +8,7 @@ import { type Handler, type HandlerContext, type HandlerEvent, HandlerVerdict } 
 import { type Answer, endOf, leastDeferralMs, mostDeferralMs } from './run-end.ts';
 import { type ClaimedRun, finishRun, giveBackRun, type RunEnd } from './run-store.ts';
 
-/** How long a handler that is cut because the worker stops may take to let go, before its run is given back. */
+/** How long a handler that is cut may take to let go, before its run is given back. */
 const letGoMs = 2_000;
 /** A mark that the database does not take is tried again for about as long as the lease is believed. */
 const markWithinMs = 25_000;
@@ -185,7 +185,7 @@ async function endCut(
     const verdict = new HandlerVerdict('timed_out', { reason: cutText.timed_out });
     return mark(run, endOf(run, { verdict }, deps.clock.now()), deps);
   }
-  if (reason === 'stopped') await Promise.race([answer, wait(letGoMs, undefined, { ref: false })]);
+  await Promise.race([answer, wait(letGoMs, undefined, { ref: false })]);
   // Lost may be only this worker's belief: if nobody has the run yet, it need not wait for the lease or count a death.
   const isMine = await patiently(() => giveBackRun(deps.pool, run), run, deps);
   return isMine ? 'given_back' : 'lost';

@@ -96,32 +96,6 @@ const sourceCode = z
 
 export const sourcesSchema = z.record(sourceCode, sourceSchema);
 
-export const handlersSchema = z
-  .array(
-    z.strictObject({
-      name: z
-        .string('must be a text')
-        .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, ., - and _'),
-      module: z
-        .string(
-          'must be the path of a module whose default export is (on) => { on(source, pattern, handler) }',
-        )
-        .min(1, 'must not be empty'),
-    }),
-    'must be a list',
-  )
-  .superRefine((handlers, context) => {
-    handlers.forEach(({ name }, index) => {
-      if (handlers.findIndex((other) => other.name === name) < index) {
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'name'],
-          message: `is used twice (${name}); give this handler another name`,
-        });
-      }
-    });
-  });
-
 /** The group `inbound` of the settings; the names and defaults are those of the settings store that will hold them. */
 export const inboundGroupSchema = z.strictObject({
   enabled: z.boolean('must be true or false').default(true),
@@ -154,4 +128,3 @@ export type SourceConfig = {
     : z.output<typeof sourceSchema>[K];
 };
 export type InboundGroup = z.output<typeof inboundGroupSchema>;
-export type HandlerConfig = z.output<typeof handlersSchema>[number];

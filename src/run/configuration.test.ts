@@ -58,7 +58,7 @@ sources:
     scheme: { hmac: md5, header: "X Sign", encoding: hex, signed: "{body}{time}", eventId: { json: id } }
 handlers:
   - { name: app, module: ./absent.js }
-  - { name: app, module: ./handlers.js, exec: { command: [x] } }
+  - { name: app, module: ./handlers.js, command: [x] }
 inbound: { enabled: yes please, allowed_sources: [nobody, 300.0.0.0/8] }
 http: { port: 70000, trustProxy: [10.0.0.0/99] }
 relay: {}
@@ -71,7 +71,7 @@ relay: {}
     'sources.short.colour',
     'sources.shop.scheme.hmac',
     'handlers[0].module',
-    'handlers[1].exec',
+    'handlers[1].command',
     'inbound.enabled',
     'http.port',
     'http.trustProxy[0]',
@@ -97,7 +97,7 @@ it('[IN-12] keys that are not built yet are refused as unknown, never taken in s
       expect.stringMatching(/^sources\.github\.\w+: is not a known key/),
     ]);
   }
-  for (const key of ['exec: {command: [x]}', 'http: {url: "http://x"}', 'concurrency: 2']) {
+  for (const key of ['priority: 1', 'ordered: true']) {
     const problems = await problemsOf(`${good.trimEnd().slice(0, -2)}, ${key} }\n`);
     expect(problems, key).toEqual([expect.stringMatching(/^handlers\[0\]\.\w+: is not a known key/)]);
   }

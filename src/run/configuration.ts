@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import {
+  handlerFileComplaints,
   handlersSchema,
   inboundGroupSchema,
   type SourceConfig,
@@ -68,7 +68,12 @@ export const configurationSchema = z
       })
       .prefault({}),
   })
-  .superRefine(({ sources, inbound }, context) => {
+  .superRefine(({ sources, handlers, inbound }, context) => {
+    for (const [index, { source }] of handlers.entries()) {
+      if (source === undefined || source in sources) continue;
+      const message = `names ${source}, which does not stand under sources; correct it or add it there`;
+      context.addIssue({ code: 'custom', path: ['handlers', index, 'source'], message });
+    }
     for (const [index, entry] of inbound.allowed_sources.entries()) {
       if (entry.includes('/') || entry in sources) continue;
       const message = `names ${entry}, which does not stand under sources; correct it or remove it`;
@@ -109,7 +114,8 @@ export async function loadConfiguration(
   const overrides = readOverrides(flags, problems);
   const dataDir =
     overrides.dataDir ?? resolve(folder, parsed.value?.dataDir ?? textAt(raw, 'dataDir') ?? '.posthorn');
-  if (parsed.value !== undefined || problems[0]?.path !== '') problems.push(...missingModules(raw, folder));
+  if (parsed.value !== undefined || problems[0]?.path !== '')
+    problems.push(...handlerComplaints(raw, { folder, dataDir }));
   if (beforeSecrets !== undefined) {
     const sources = soundSources(raw);
     const isSound = parsed.value !== undefined && problems.length === 0;
@@ -163,17 +169,11 @@ function portFrom(problems: ConfigProblem[], ...origins: [string, string | undef
 }
 
 /** Also judged where other parts of the file are wrong, so that one start shows everything. */
-function missingModules(raw: unknown, folder: string): ConfigProblem[] {
+function handlerComplaints(raw: unknown, folders: { folder: string; dataDir: string }): ConfigProblem[] {
   const handlers = valueAt(raw, 'handlers');
   return (Array.isArray(handlers) ? handlers : []).flatMap((handler, index) => {
-    const module = textAt(handler, 'module');
-    if (module === undefined || isFile(resolve(folder, module))) return [];
-    return [
-      {
-        path: `handlers[${index}].module`,
-        message: `names ${resolve(folder, module)}, but there is no such file`,
-      },
-    ];
+    const parsed = handlersSchema.safeParse([handler]).data?.[0];
+    return parsed === undefined ? [] : handlerFileComplaints(parsed, `handlers[${index}]`, folders);
   });
 }
 
@@ -201,8 +201,4 @@ function isDatabaseUrl(text: string): boolean {
     /^postgres(ql)?:\/\//.test(text) &&
     URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)(?=[/?#]|$)/, '$1localhost'))
   );
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }

@@ -2,7 +2,14 @@
  * The worker's process: handlers run here, away from the listeners, so that whatever a handler does (compute, throw
  * in a callback, exit) never touches ingest. It ends when its parent is gone.
  */
-import { createInboundWorker, type InboundWorker, loadHandlers, registerSources } from '../inbound/index.ts';
+import {
+  createFileHandlers,
+  createInboundWorker,
+  type FileHandlers,
+  type InboundWorker,
+  loadHandlers,
+  registerSources,
+} from '../inbound/index.ts';
 import { DatabaseClock } from '../platform/database-clock.ts';
 import { createPool } from '../platform/db.ts';
 import { createLog, type Log } from '../platform/log.ts';
@@ -20,6 +27,7 @@ const beatEveryMs = 1_000;
 const graceMs = 10_000;
 
 let work: InboundWorker | undefined;
+let fileHandlers: FileHandlers | undefined;
 let isStopping = false;
 
 // A terminal sends Ctrl-C to the whole group; the parent decides when this process stops.
@@ -44,11 +52,10 @@ async function start(order: WorkerOrder): Promise<void> {
   poolMetrics(metrics, pools);
   const clock = new DatabaseClock({ pool: pools.lease, log });
   try {
-    const { handlers, listeners } = await loadHandlers(order.handlers, {
-      sourceCodes: order.sources,
-      folder: order.folder,
-      log,
-    });
+    const { folder, dataDir, sources: sourceCodes } = order;
+    fileHandlers = await createFileHandlers(order.handlers, { folder, dataDir, clock, log });
+    const loading = { sourceCodes, folder, log, fromFile: fileHandlers.handlers };
+    const { handlers, listeners } = await loadHandlers(order.handlers, loading);
     const sourceIds = await registerSources(pools.work, order.sources);
     await clock.start();
     work = createInboundWorker(
@@ -106,6 +113,7 @@ async function stop(): Promise<void> {
   if (isStopping) return;
   isStopping = true;
   await work?.stop(graceMs);
+  await fileHandlers?.stop();
   process.exit(0);
 }
 

@@ -19,6 +19,7 @@ export type WorkerOrder = {
   readonly sources: readonly string[];
   /** Of the configuration file. */
   readonly folder: string;
+  readonly dataDir: string;
   readonly handlers: readonly HandlerConfig[];
 };
 

@@ -20,6 +20,7 @@ export function createWorker(
       logLevel: configuration.log.level,
       sources: Object.keys(configuration.sources),
       folder: configuration.folder,
+      dataDir: configuration.dataDir,
       handlers: configuration.handlers,
     },
     { log, onDeath: (holder) => expireLeases(pool, holder) },

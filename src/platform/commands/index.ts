@@ -1,0 +1,146 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { killGroup } from './group.ts';
+import type { CommandEnd, FromShim, ToShim } from './messages.ts';
+
+export type { CommandEnd } from './messages.ts';
+
+const beatEveryMs = 1_000;
+const shim = fileURLToPath(new URL(`./shim${extname(import.meta.url)}`, import.meta.url));
+
+export type Command = {
+  /** Program and arguments; never a shell. */
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly mostOutputBytes: number;
+  /** Ends the command whole when it aborts. */
+  readonly signal: AbortSignal;
+};
+
+type Running = { pid: number | undefined; onEnd: (end: CommandEnd) => void };
+
+/**
+ * Runs commands through a shim, a process of its own that ends them whole whatever happens to this one: see shim.ts.
+ * Files for commands live in a private folder below `base`, deleted with the shim.
+ */
+export class Commands {
+  readonly #base: string;
+  #shim: ChildProcess | undefined;
+  #folder: string | undefined;
+  #beats: NodeJS.Timeout | undefined;
+  readonly #running = new Map<number, Running>();
+  #lastId = 0;
+
+  /** Makes `base` (0700) at once: throws where that is not possible. */
+  constructor(base: string) {
+    mkdirSync(base, { recursive: true, mode: 0o700 });
+    this.#base = base;
+  }
+
+  /** Resolves when the command, and whatever it left in its group, has ended. Never rejects. */
+  async run({ signal, ...order }: Command): Promise<CommandEnd> {
+    this.#startShim();
+    const id = ++this.#lastId;
+    const ended = new Promise<CommandEnd>((onEnd) => this.#running.set(id, { pid: undefined, onEnd }));
+    const cancel = () => this.#tell({ type: 'cancel', id });
+    this.#tell({ type: 'run', id, ...order });
+    if (signal.aborted) cancel();
+    else signal.addEventListener('abort', cancel, { once: true });
+    try {
+      return await ended;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** Runs `use` with the path of a private file (0600) that holds `bytes`; deletes it afterwards. */
+  async withFile<T>(bytes: Buffer, use: (path: string) => Promise<T>): Promise<T> {
+    this.#startShim();
+    const folder = await mkdtemp(join(this.#folder as string, 'run-'));
+    try {
+      const path = join(folder, 'payload');
+      await writeFile(path, bytes, { mode: 0o600 });
+      return await use(path);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Kills what runs and deletes the folder. Twice is fine. */
+  async stop(): Promise<void> {
+    const child = this.#shim;
+    if (child === undefined) return;
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.disconnect();
+    await gone;
+  }
+
+  #startShim(): void {
+    if (this.#shim !== undefined) return;
+    const folder = join(this.#base, `worker-${process.pid}-${randomBytes(6).toString('hex')}`);
+    mkdirSync(folder, { mode: 0o700 });
+    const child = fork(shim, [], {
+      cwd: folder,
+      env: {},
+      serialization: 'advanced',
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#shim = child;
+    this.#folder = folder;
+    this.#beats = setInterval(() => this.#tell({ type: 'beat' }), beatEveryMs);
+    child.on('message', (message: FromShim) => {
+      if (message.type === 'ended') this.#end(message.id, message.end);
+      else this.#noteStart(message.id, message.pid);
+    });
+    child.on('error', () => {});
+    child.on('exit', () => this.#forgetShim());
+  }
+
+  /** A shim that was killed leaves its commands behind: they are ended from here. The next run starts another. */
+  #forgetShim(): void {
+    clearInterval(this.#beats);
+    this.#shim = undefined;
+    void rm(this.#folder as string, { recursive: true, force: true });
+    for (const [id, { pid }] of this.#running) {
+      if (pid !== undefined) killGroup(pid, 'SIGKILL');
+      this.#end(id, { how: 'killed', signal: 'SIGKILL', output: Buffer.alloc(0), omittedBytes: 0 });
+    }
+  }
+
+  #noteStart(id: number, pid: number): void {
+    const running = this.#running.get(id);
+    if (running !== undefined) running.pid = pid;
+  }
+
+  #end(id: number, end: CommandEnd): void {
+    this.#running.get(id)?.onEnd(end);
+    this.#running.delete(id);
+  }
+
+  #tell(message: ToShim): void {
+    if (this.#shim?.connected === true) this.#shim.send(message, () => {});
+  }
+}
+
+/** Deletes what processes that are gone left below `base`; a shim that still deletes its own is left to that. */
+export async function sweepCommandFolders(base: string): Promise<void> {
+  for (const name of await readdir(base).catch(() => [])) {
+    if (!name.startsWith('worker-')) continue;
+    const folder = join(base, name);
+    if (!(await isWorkedIn(folder))) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A living shim works in its folder. Where there is no /proc, nothing is known, and the folder stays. */
+async function isWorkedIn(folder: string): Promise<boolean> {
+  const pids = (await readdir('/proc').catch(() => undefined))?.filter((name) => /^\d+$/.test(name));
+  if (pids === undefined) return true;
+  const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
+  return places.includes(folder);
+}
