@@ -20,7 +20,7 @@ const layers = [
 type Source = { path: string; code: string; strings: string[]; imports: Import[] };
 type Import = { from: string; typeOnly: boolean };
 
-const everyFile = ['src', 'test', 'bench', 'scripts'].flatMap(filesUnder);
+const everyFile = ['src', 'test', 'bench', 'chaos', 'scripts'].flatMap(filesUnder);
 const sources = everyFile
   .filter((path) => /^src\/.*\.ts$/.test(path) && !path.endsWith('.test.ts'))
   .map(read);

@@ -1,0 +1,168 @@
+/**
+ * The fault test (SAFE-1, SAFE-2, SAFE-5, SAFE-6): real servers of the built program over a real PostgreSQL, a provider
+ * that sends signed webhooks, and faults at random from a seed. Then everything is left in peace until it has drained,
+ * and the ledger is held against the database. Options: see `npm run chaos -- --help`.
+ */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { writeResults } from '../bench/lib/results.ts';
+import { ChaosPostgres } from './lib/cluster.ts';
+import { Faults } from './lib/faults.ts';
+import { Fleet, secret } from './lib/fleet.ts';
+import { currentPlace, enterPlace, type Place } from './lib/place.ts';
+import { Provider } from './lib/provider.ts';
+import { Random } from './lib/random.ts';
+import { isGood, printReport, type Report } from './lib/report.ts';
+import type { FaultKind } from './lib/schedule.ts';
+import { judge, waitUntilDrained } from './lib/verdict.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    minutes: { type: 'string', default: '5' },
+    rate: { type: 'string', default: '150' },
+    'drain-seconds': { type: 'string', default: '300' },
+    clocks: { type: 'string', default: 'gateway,worker' },
+    json: { type: 'boolean', default: false },
+    results: { type: 'string' },
+  },
+});
+const minutes = Number(flags.minutes);
+const perSecond = Number(flags.rate);
+const isBrief = minutes <= 1;
+
+const place = currentPlace(process.env);
+if (place === undefined) {
+  // About 3 KB an event in tables, indexes and WAL.
+  const diskMb = Math.round(Math.max(700, 300 + (minutes * 60 * perSecond * 3) / 1024));
+  process.exit(await enterPlace(diskMb));
+}
+const seed = flags.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(flags.seed);
+console.log(`seed ${seed}: ${minutes} minutes of faults at ${perSecond} events a second`);
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'disconnect'] as const)
+  process.once(name, () => interrupted.abort(new Error('interrupted')));
+process.exit(await runIn(place));
+
+/** Builds everything up, lets it run, and takes it down again, whatever happened; gives the exit code. */
+async function runIn(place: Place): Promise<number> {
+  const random = new Random(seed);
+  const started = performance.now();
+  const tell = (line: string) =>
+    console.log(`${((performance.now() - started) / 1_000).toFixed(1).padStart(7)} s  ${line}`);
+  const postgres = await ChaosPostgres.create({
+    disk: place.disk,
+    logFile: join(place.folder, 'postgres.log'),
+  });
+  let fleet: Fleet | undefined;
+  let provider: Provider | undefined;
+  try {
+    await postgres.query('create table public.chaos_effects (event_id text not null)');
+    const forMs = minutes * 60_000;
+    fleet = new Fleet({
+      folder: place.folder,
+      databaseUrl: postgres.url,
+      random,
+      clocks: (['gateway', 'worker'] as const).filter((role) => flags.clocks.split(',').includes(role)),
+      clocksUntil: Date.now() + forMs,
+    });
+    await fleet.startAtOnce(60_000);
+    tell('two gateways and two workers are up; they started and migrated at the same instant');
+    const { ports } = fleet;
+    provider = new Provider({
+      perSecond,
+      secret,
+      prefix: `chaos-${seed}`,
+      ports: ports.bind(fleet),
+      random: random.fork('provider'),
+      repeatShare: 0.03,
+    });
+    const report = await runThrough({ place, postgres, fleet, provider, random, forMs, tell });
+    printReport(report);
+    if (flags.json) {
+      const { seed: _seed, ...results } = report;
+      const folder = flags.results ?? join(import.meta.dirname, 'results');
+      writeResults(`chaos-${minutes}-minutes`, { ...flags, seed }, results, folder);
+    }
+    return isGood(report) ? 0 : 1;
+  } catch (error) {
+    if (!interrupted.signal.aborted) console.error(error);
+    return interrupted.signal.aborted ? 130 : 1;
+  } finally {
+    provider?.close();
+    await fleet?.stop({ isHurried: true });
+    await postgres.stop('immediate');
+  }
+}
+
+type Parts = {
+  place: Place;
+  postgres: ChaosPostgres;
+  fleet: Fleet;
+  provider: Provider;
+  random: Random;
+  forMs: number;
+  tell: (line: string) => void;
+};
+
+async function runThrough({ place, postgres, fleet, provider, ...parts }: Parts): Promise<Report> {
+  const { random, forMs, tell } = parts;
+  const leftOut = new Set<FaultKind>(place.isDiskOwn ? [] : ['disk full']);
+  const { signal } = interrupted;
+  const faults = new Faults(
+    { fleet, postgres },
+    { random, forMs, isBrief, leftOut, disk: place.disk, signal, tell },
+  );
+  const counts = () =>
+    `sent ${provider.events}  acknowledged ${provider.acknowledged.size}  faults ${faults.total}`;
+  const progress = setInterval(() => tell(counts()), 5_000);
+  provider.start();
+  await faults.run().finally(() => clearInterval(progress));
+
+  provider.stopNew();
+  tell(`${counts()}; no more faults, waiting until everything has run`);
+  const restFrom = performance.now();
+  let toldAt = restFrom;
+  const isDrained = await waitUntilDrained(postgres, {
+    withinMs: Number(flags['drain-seconds']) * 1_000,
+    unacknowledged: () => provider.unacknowledged,
+    signal,
+    tell: (open) => {
+      if (performance.now() - toldAt < 5_000) return;
+      toldAt = performance.now();
+      tell(
+        `unacknowledged ${provider.unacknowledged}  open events ${open.events}  runs ${open.runs}  failed ${open.failed}`,
+      );
+    },
+  });
+  const drainedAfterSeconds = Math.round((performance.now() - restFrom) / 1_000);
+  provider.close();
+  await fleet.stop();
+  const { acknowledged } = provider;
+  const sum = (pick: (server: (typeof fleet.servers)[number]) => number) =>
+    fleet.servers.map(pick).reduce((total, count) => total + count, 0);
+  return {
+    seed,
+    minutes,
+    sent: {
+      events: provider.events,
+      requests: provider.requests,
+      sentAgainOnPurpose: provider.repeats,
+      acknowledged: acknowledged.size,
+    },
+    answers: Object.fromEntries(provider.answers),
+    verdict: await judge(postgres, { acknowledged, plainFile: fleet.plainFile }),
+    isDrained,
+    drainedAfterSeconds,
+    faults: Object.fromEntries(faults.counts),
+    startedAtOnce: fleet.servers.length,
+    clock: { jumps: fleet.clockJumps(), starts: sum(({ shiftedStarts }) => shiftedStarts) },
+    servers: {
+      endedWhileStarting: sum(({ ends }) => ends.whileStarting),
+      endedByThemselves: sum(({ ends }) => ends.byItself),
+      stoppedGently: sum(({ ends }) => ends.stoppedGently),
+    },
+    postgresFailedStarts: postgres.failedStarts,
+    leftOut: [...leftOut].map((kind) => `${kind} (no tmpfs can be mounted here)`),
+  };
+}
