@@ -9,7 +9,7 @@ import { writeResults } from '../bench/lib/results.ts';
 import { ChaosPostgres } from './lib/cluster.ts';
 import { Faults } from './lib/faults.ts';
 import { Fleet, secret } from './lib/fleet.ts';
-import { currentPlace, enterPlace, type Place } from './lib/place.ts';
+import { currentPlace, endSignals, enterPlace, type Place } from './lib/place.ts';
 import { Provider } from './lib/provider.ts';
 import { Random } from './lib/random.ts';
 import { isGood, printReport, type Report } from './lib/report.ts';
@@ -40,8 +40,10 @@ if (place === undefined) {
 const seed = flags.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(flags.seed);
 console.log(`seed ${seed}: ${minutes} minutes of faults at ${perSecond} events a second`);
 const interrupted = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'disconnect'] as const)
-  process.once(name, () => interrupted.abort(new Error('interrupted')));
+for (const name of [...endSignals, 'disconnect'])
+  process.on(name, () => interrupted.abort(new Error('interrupted')));
+// Whatever goes wrong in here, no process may be left behind.
+process.on('uncaughtException', (error) => interrupted.abort(error));
 process.exit(await runIn(place));
 
 /** Builds everything up, lets it run, and takes it down again, whatever happened; gives the exit code. */
@@ -86,12 +88,12 @@ async function runIn(place: Place): Promise<number> {
     }
     return isGood(report) ? 0 : 1;
   } catch (error) {
-    if (!interrupted.signal.aborted) console.error(error);
-    return interrupted.signal.aborted ? 130 : 1;
+    console.error(interrupted.signal.aborted ? interrupted.signal.reason : error);
+    return 1;
   } finally {
     provider?.close();
     await fleet?.stop({ isHurried: true });
-    await postgres.stop('immediate');
+    await postgres.end();
   }
 }
 

@@ -39,6 +39,7 @@ export class ChaosPostgres {
   #postmaster: ChildProcess | undefined;
   #gone: Promise<void> = Promise.resolve();
   #paused: number[] = [];
+  #isOver = false;
   /** Tries of a start that failed. */
   failedStarts = 0;
 
@@ -62,9 +63,14 @@ export class ChaosPostgres {
     await writeSettings(cluster, address);
     const connection = await maintenanceConnection(cluster, address);
     const postgres = new ChaosPostgres(cluster, { ...connection, database: 'chaos' }, logFile);
-    await postgres.start();
-    await postgres.query('create database chaos', 'postgres');
-    return postgres;
+    try {
+      await postgres.start();
+      await postgres.query('create database chaos', 'postgres');
+      return postgres;
+    } catch (error) {
+      await postgres.end();
+      throw error;
+    }
   }
 
   get url(): string {
@@ -94,6 +100,7 @@ export class ChaosPostgres {
   async start(): Promise<void> {
     const giveUpAt = performance.now() + 90_000;
     for (;;) {
+      if (this.#isOver) throw new Error('this PostgreSQL has been stopped for good');
       if (!this.#isRunning()) this.#spawn();
       if (await this.#answers()) return;
       if (performance.now() > giveUpAt)
@@ -120,6 +127,12 @@ export class ChaosPostgres {
     const late = setTimeout(() => signal(this.#postmaster?.pid, 'SIGKILL'), 30_000);
     await this.#gone;
     clearTimeout(late);
+  }
+
+  /** Stops it for good: a fault that is still on its way does not start it again. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.stop('immediate');
   }
 
   /** SIGSTOP of the postmaster first, so that no child is born beside, then of every child. */

@@ -103,10 +103,10 @@ export class Faults {
   async #pauseWorker(fault: Fault): Promise<boolean> {
     const server = await this.#find('worker', fault);
     if (server === undefined) return false;
-    const child = server.pause();
+    server.pause();
     this.#options.tell(`worker paused: ${server.name} for ${fault.forMs} ms`);
     await wait(fault.forMs, undefined, { signal: this.#options.signal });
-    await server.resume(child, fault.forMs % 1_500);
+    await server.resume(fault.forMs % 1_500);
     this.#options.tell(`worker goes on: ${server.name}`);
     return true;
   }

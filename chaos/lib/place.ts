@@ -10,6 +10,8 @@ import { join } from 'node:path';
  */
 export type Place = { readonly folder: string; readonly disk: string; readonly isDiskOwn: boolean };
 
+export const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 const placeVariable = 'POSTHORN_CHAOS_PLACE';
 const mount = 'mount -t tmpfs -o "size=$1m,mode=755" posthorn-chaos "$2" || exit 126; shift 2';
 
@@ -44,9 +46,8 @@ export async function enterPlace(diskMb: number): Promise<number> {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [placeVariable]: `${folder}\n${isDiskOwn ? 'own' : 'shared'}` },
   });
-  // A terminal's Ctrl-C reaches the child by itself; it cleans up, and this process waits for it.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  // The child cleans up, and this process waits for it. It does not mind a second signal, such as a terminal's own.
+  for (const name of endSignals) process.on(name, () => child.kill(name));
   const [code] = (await once(child, 'exit')) as [number | null];
   rmSync(disk, { recursive: true, force: true });
   if (code === 0) rmSync(folder, { recursive: true, force: true });

@@ -29,6 +29,7 @@ export class ServerProcess {
   port = 0;
   readonly #options: { folder: string; name: string; env: Record<string, string>; random: Random };
   #process: ChildProcess | undefined;
+  #pausedChild: number | undefined;
   #isKilled = false;
   #isStopping = false;
   #life: Promise<void> = Promise.resolve();
@@ -67,17 +68,17 @@ export class ServerProcess {
   }
 
   /** The parent first, because it kills a child that it does not hear from. */
-  pause(): number | undefined {
-    const child = this.childPid;
+  pause(): void {
     this.isPaused = true;
+    this.#pausedChild = this.childPid;
     signal(this.pid, 'SIGSTOP');
-    signal(child, 'SIGSTOP');
-    return child;
+    signal(this.#pausedChild, 'SIGSTOP');
   }
 
   /** The child a little earlier than its parent: what it still holds from before, it does with nobody watching. */
-  async resume(child: number | undefined, aheadMs: number): Promise<void> {
-    signal(child, 'SIGCONT');
+  async resume(aheadMs: number): Promise<void> {
+    signal(this.#pausedChild, 'SIGCONT');
+    this.#pausedChild = undefined;
     await wait(aheadMs);
     signal(this.pid, 'SIGCONT');
     this.isPaused = false;
@@ -86,7 +87,7 @@ export class ServerProcess {
   /** SIGTERM and its end; SIGKILL after 20 s, or at once with `isHurried`. Twice is fine. */
   async stop({ isHurried = false } = {}): Promise<void> {
     this.#isStopping = true;
-    signal(this.pid, 'SIGCONT');
+    for (const pid of [this.pid, this.#pausedChild]) signal(pid, 'SIGCONT');
     signal(this.pid, isHurried ? 'SIGKILL' : 'SIGTERM');
     const late = setTimeout(() => signal(this.pid, 'SIGKILL'), 20_000);
     await this.#life;
