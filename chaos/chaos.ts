@@ -107,42 +107,16 @@ type Parts = {
   tell: (line: string) => void;
 };
 
-async function runThrough({ place, postgres, fleet, provider, ...parts }: Parts): Promise<Report> {
-  const { random, forMs, tell } = parts;
+/** The two phases, then the judgement on what the servers left behind when they had stopped. */
+async function runThrough(parts: Parts): Promise<Report> {
+  const { place, postgres, fleet, provider } = parts;
   const leftOut = new Set<FaultKind>(place.isDiskOwn ? [] : ['disk full']);
-  const { signal } = interrupted;
-  const faults = new Faults(
-    { fleet, postgres },
-    { random, forMs, isBrief, leftOut, disk: place.disk, signal, tell },
-  );
-  const counts = () =>
-    `sent ${provider.events}  acknowledged ${provider.acknowledged.size}  faults ${faults.total}`;
-  const progress = setInterval(() => tell(counts()), 5_000);
-  provider.start();
-  await faults.run().finally(() => clearInterval(progress));
-
-  provider.stopNew();
-  tell(`${counts()}; no more faults, waiting until everything has run`);
-  const restFrom = performance.now();
-  let toldAt = restFrom;
-  const isDrained = await waitUntilDrained(postgres, {
-    withinMs: Number(flags['drain-seconds']) * 1_000,
-    unacknowledged: () => provider.unacknowledged,
-    signal,
-    tell: (open) => {
-      if (performance.now() - toldAt < 5_000) return;
-      toldAt = performance.now();
-      tell(
-        `unacknowledged ${provider.unacknowledged}  open events ${open.events}  runs ${open.runs}  failed ${open.failed}`,
-      );
-    },
-  });
-  const drainedAfterSeconds = Math.round((performance.now() - restFrom) / 1_000);
+  const faults = await hurt(parts, leftOut);
+  const rest = await comeToRest(parts);
   provider.close();
   await fleet.stop();
   const { acknowledged } = provider;
-  const sum = (pick: (server: (typeof fleet.servers)[number]) => number) =>
-    fleet.servers.map(pick).reduce((total, count) => total + count, 0);
+  const { jumps, shiftedStarts, ...servers } = fleet.summary(faults.get('worker child killed') ?? 0);
   return {
     seed,
     minutes,
@@ -154,17 +128,51 @@ async function runThrough({ place, postgres, fleet, provider, ...parts }: Parts)
     },
     answers: Object.fromEntries(provider.answers),
     verdict: await judge(postgres, { acknowledged, plainFile: fleet.plainFile }),
-    isDrained,
-    drainedAfterSeconds,
-    faults: Object.fromEntries(faults.counts),
+    ...rest,
+    faults: Object.fromEntries(faults),
     startedAtOnce: fleet.servers.length,
-    clock: { jumps: fleet.clockJumps(), starts: sum(({ shiftedStarts }) => shiftedStarts) },
-    servers: {
-      endedWhileStarting: sum(({ ends }) => ends.whileStarting),
-      endedByThemselves: sum(({ ends }) => ends.byItself),
-      stoppedGently: sum(({ ends }) => ends.stoppedGently),
-    },
+    clock: { jumps, starts: shiftedStarts },
+    servers,
     postgresFailedStarts: postgres.failedStarts,
     leftOut: [...leftOut].map((kind) => `${kind} (no tmpfs can be mounted here)`),
   };
+}
+
+/** Webhooks and faults, for the time of the run; gives how often each fault was carried out. */
+async function hurt(
+  { place, postgres, fleet, provider, random, forMs, tell }: Parts,
+  leftOut: ReadonlySet<FaultKind>,
+): Promise<ReadonlyMap<FaultKind, number>> {
+  const { signal } = interrupted;
+  const options = { random, forMs, isBrief, leftOut, disk: place.disk, signal, tell };
+  const faults = new Faults({ fleet, postgres }, options);
+  const tellCounts = () =>
+    tell(`sent ${provider.events}  acknowledged ${provider.acknowledged.size}  faults ${faults.total}`);
+  const progress = setInterval(tellCounts, 5_000);
+  provider.start();
+  await faults.run().finally(() => clearInterval(progress));
+  tellCounts();
+  return faults.counts;
+}
+
+/** Nothing new is sent and nothing is hurt: everything must be acknowledged and run, and every server be up again. */
+async function comeToRest({ postgres, fleet, provider, tell }: Parts) {
+  provider.stopNew();
+  tell('no more faults; waiting until everything has run');
+  const startedAt = performance.now();
+  let toldAt = startedAt;
+  const isEmpty = await waitUntilDrained(postgres, {
+    withinMs: Number(flags['drain-seconds']) * 1_000,
+    unacknowledged: () => provider.unacknowledged,
+    signal: interrupted.signal,
+    tell: ({ events, runs, failed }) => {
+      if (performance.now() - toldAt < 5_000) return;
+      toldAt = performance.now();
+      tell(
+        `unacknowledged ${provider.unacknowledged}  open events ${events}  runs ${runs}  failed ${failed}`,
+      );
+    },
+  });
+  const isDrained = (await fleet.untilReady(60_000)) && isEmpty;
+  return { isDrained, drainedAfterSeconds: Math.round((performance.now() - startedAt) / 1_000) };
 }

@@ -62,12 +62,18 @@ export class Fleet {
   /** All at the same instant, on a database without a table: four migrations, two workers, two gateways at once. */
   async startAtOnce(withinMs: number): Promise<void> {
     for (const server of this.servers) server.start(this.#clockFor(server));
+    if (!(await this.untilReady(withinMs)) || this.servers.some(({ ends }) => ends.whileStarting > 0))
+      throw new Error(`the servers did not all start; their logs are in ${this.#options.folder}`);
+  }
+
+  /** Whether all servers are up within this time. */
+  async untilReady(withinMs: number): Promise<boolean> {
     const until = performance.now() + withinMs;
     while (!this.servers.every(({ isReady }) => isReady)) {
-      if (performance.now() > until || this.#lostStarts() > 0)
-        throw new Error(`the servers did not all start; their logs are in ${this.#options.folder}`);
+      if (performance.now() > until) return false;
       await wait(50);
     }
+    return true;
   }
 
   of(role: Role): ServerProcess[] {
@@ -81,23 +87,30 @@ export class Fleet {
       .map(({ port }) => port);
   }
 
-  clockJumps(): number {
-    return readFileSync(this.#jumpsFile, 'utf8').split('\n').length - 1;
-  }
-
-  /** How often a server said this in its log. */
-  logged(event: string): number {
-    return this.servers
-      .map(({ logFile }) => readFileSync(logFile, 'utf8').split(`"event":"${event}"`).length - 1)
-      .reduce((sum, count) => sum + count, 0);
+  /** What became of the processes; `childrenKilled` by chaos, so that the others are known. */
+  summary(childrenKilled: number) {
+    const sum = (pick: (server: ServerProcess) => number) =>
+      this.servers.map(pick).reduce((total, count) => total + count, 0);
+    const killedByParents = this.#logged('worker.stood_still');
+    return {
+      jumps: readFileSync(this.#jumpsFile, 'utf8').split('\n').length - 1,
+      shiftedStarts: sum(({ shiftedStarts }) => shiftedStarts),
+      endedWhileStarting: sum(({ ends }) => ends.whileStarting),
+      endedByThemselves: sum(({ ends }) => ends.byItself),
+      childrenEndedByThemselves: Math.max(0, this.#logged('worker.died') - killedByParents - childrenKilled),
+      stoppedGently: sum(({ ends }) => ends.stoppedGently),
+    };
   }
 
   async stop(options: { isHurried?: boolean } = {}): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop(options)));
   }
 
-  #lostStarts(): number {
-    return this.servers.reduce((sum, { ends }) => sum + ends.whileStarting, 0);
+  /** How often the servers said this in their logs. */
+  #logged(event: string): number {
+    return this.servers
+      .map(({ logFile }) => readFileSync(logFile, 'utf8').split(`"event":"${event}"`).length - 1)
+      .reduce((sum, count) => sum + count, 0);
   }
 
   /** The first start of the first of a role has a clock that jumps, and half of all later ones. */

@@ -14,7 +14,12 @@ export type Report = {
   readonly faults: Partial<Record<FaultKind, number>>;
   readonly startedAtOnce: number;
   readonly clock: { jumps: number; starts: number };
-  readonly servers: { endedWhileStarting: number; endedByThemselves: number; stoppedGently: number };
+  readonly servers: {
+    endedWhileStarting: number;
+    endedByThemselves: number;
+    childrenEndedByThemselves: number;
+    stoppedGently: number;
+  };
   readonly postgresFailedStarts: number;
   readonly leftOut: readonly string[];
 };
@@ -52,6 +57,7 @@ export function printReport(report: Report): void {
     ['fault: started at the same instant', report.startedAtOnce],
     ['servers that ended while starting', servers.endedWhileStarting],
     ['servers that ended by themselves', servers.endedByThemselves],
+    ["workers' children that ended by themselves", servers.childrenEndedByThemselves],
     ['servers that stopped gently', servers.stoppedGently],
     ['starts of PostgreSQL that failed', report.postgresFailedStarts],
     ...report.leftOut.map((what): [string, string] => ['left out', what]),

@@ -48,13 +48,15 @@ export class ServerProcess {
     return this.#options.name;
   }
 
+  /** Undefined while no process lives: its number may be somebody else's by then. */
   get pid(): number | undefined {
-    return this.#process?.pid;
+    const { pid, exitCode, signalCode } = this.#process ?? {};
+    return exitCode === null && signalCode === null ? pid : undefined;
   }
 
   /** The process in which the handlers run; undefined while there is none. */
   get childPid(): number | undefined {
-    return this.#process?.pid === undefined ? undefined : childrenOf(this.#process.pid)[0];
+    return this.pid === undefined ? undefined : childrenOf(this.pid)[0];
   }
 
   /** Begins its life: start, death, start again, until `stop`. `clockEnv` gives a start a clock that jumps. */
