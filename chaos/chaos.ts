@@ -44,7 +44,11 @@ for (const name of [...endSignals, 'disconnect'])
   process.on(name, () => interrupted.abort(new Error('interrupted')));
 // Whatever goes wrong in here, no process may be left behind.
 process.on('uncaughtException', (error) => interrupted.abort(error));
-process.exit(await runIn(place));
+const exitCode = await runIn(place).catch((error: unknown) => {
+  console.error(error);
+  return 1;
+});
+process.exit(exitCode);
 
 /** Builds everything up, lets it run, and takes it down again, whatever happened; gives the exit code. */
 async function runIn(place: Place): Promise<number> {
