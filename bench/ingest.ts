@@ -5,10 +5,10 @@
  *
  * The machine is noisy, so every contender runs in every round, in turn, and the ratios are of medians.
  */
-import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
-import { createRequire } from 'node:module';
+import { createHmac, createSecretKey } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { compileScheme, providers, sign, verify } from '../src/signing/index.ts';
+import { makeBodies } from './lib/bodies.ts';
 import { benchSecret, cpuSeconds, median, sendLoad, startContender } from './lib/contender.ts';
 import type { LoadReport } from './lib/load.mjs';
 import { printTable, writeResults } from './lib/results.ts';
@@ -170,30 +170,4 @@ function bestOf(works: readonly (() => void)[]): number[] {
     }
   }
   return best;
-}
-
-/** JSON bodies: one of the wanted size, or real payloads as GitHub sent them. */
-function makeBodies(size: string): Buffer[] {
-  if (size === 'real') {
-    const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { examples: object[] }[];
-    return examples.flatMap((example) =>
-      example.examples.map((payload) => Buffer.from(JSON.stringify(payload))),
-    );
-  }
-  const wanted = Number(size);
-  const payload = {
-    ref: 'refs/heads/main',
-    repository: { id: 1, full_name: 'octocat/hello-world' },
-    commits: [] as object[],
-  };
-  while (JSON.stringify(payload).length < wanted - 160) {
-    payload.commits.push({
-      id: randomBytes(20).toString('hex'),
-      message: 'a change',
-      author: { name: 'octocat' },
-      distinct: true,
-    });
-  }
-  const filler = wanted - JSON.stringify({ ...payload, filler: '' }).length;
-  return [Buffer.from(JSON.stringify({ ...payload, filler: 'x'.repeat(Math.max(0, filler)) }))];
 }

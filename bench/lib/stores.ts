@@ -4,13 +4,17 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, type DatabaseAddress, type Pool } from '../../src/platform/db.ts';
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/index.ts';
+import {
+  type EmbeddedConnection,
+  startEmbeddedPostgres,
+} from '../../src/platform/embedded-postgres/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { migrate } from '../../src/platform/migrate.ts';
 import { cpuSeconds } from './contender.ts';
 
 export type BenchPostgres = {
   readonly address: DatabaseAddress;
+  readonly url: string;
   readonly pool: Pool;
   /** Empties the journal and flushes what the run before left behind. */
   reset(): Promise<void>;
@@ -39,6 +43,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   );
   return {
     address: server.connection,
+    url: urlOf(server.connection),
     pool,
     reset: async () => {
       await pool.query(
@@ -90,10 +95,18 @@ export async function startRedis(): Promise<
   };
 }
 
+function urlOf({ host, port, user, password, database }: EmbeddedConnection): string {
+  return `postgres://${user}:${password}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+}
+
 function processTree(root: number): number[] {
+  return [root, ...childrenOf(root)];
+}
+
+export function childrenOf(parent: number): number[] {
   const { stdout } = spawnSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-  const children = (stdout ?? '').split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-  return [root, ...children.filter(([, parent]) => parent === root).map(([pid]) => pid as number)];
+  const processes = (stdout ?? '').split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return processes.filter(([, of]) => of === parent).map(([pid]) => pid as number);
 }
 
 function accepts(port: number): Promise<boolean> {
@@ -106,7 +119,7 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const address = server.address();

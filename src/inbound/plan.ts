@@ -42,7 +42,7 @@ export class Planner {
   constructor(
     subscriptions: readonly Subscription[],
     deps: { pool: Pool; clock: Clock; log: Log },
-    /** Called after the commit of the statement that made the runs of these events. */
+    /** Called when there are new runs, with those events whose runs were made here, after the commit of that. */
     onPlanned: (events: readonly TakenEvent[]) => void,
   ) {
     this.#subscriptions = subscriptions;
@@ -131,8 +131,9 @@ export class Planner {
   async #plan(ids: readonly number[], now: number): Promise<boolean> {
     if (ids.length === 0) return false;
     const taken = await planRuns(this.#deps.pool, this.#subscriptions, { ids, now: new Date(now) });
-    if (taken.length > 0) this.#onPlanned(taken);
-    return taken.length > 0;
+    // Also where another worker took them all: their runs are due for everybody.
+    this.#onPlanned(taken);
+    return true;
   }
 }
 

@@ -1,8 +1,9 @@
 import { type Backoff, backoffMs } from '../core/backoff.ts';
 import { impossible } from '../core/outcome.ts';
 import { cleanText } from '../core/text.ts';
+import type { ClaimedRun } from './claim-store.ts';
 import type { HandlerVerdict } from './handlers.ts';
-import type { ClaimedRun, RunEnd } from './run-store.ts';
+import type { RunEnd } from './run-store.ts';
 
 /** IN-15: 10 attempts, 10 s doubling to 10 min, spread by 20 %; deferrals end after a day. */
 export const mostAttempts = 10;

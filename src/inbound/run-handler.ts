@@ -2,11 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { type Pool, sqlState } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
+import type { ClaimedRun } from './claim-store.ts';
 import { findEventBody } from './event-store.ts';
 import { HandlerTransaction } from './handler-transaction.ts';
 import { type Handler, type HandlerContext, type HandlerEvent, HandlerVerdict } from './handlers.ts';
 import { type Answer, endOf, leastDeferralMs, mostDeferralMs } from './run-end.ts';
-import { type ClaimedRun, finishRun, giveBackRun, type RunEnd } from './run-store.ts';
+import { finishRun, giveBackRun, type NextClaim, type RunEnd } from './run-store.ts';
 
 /** How long a handler that is cut may take to let go, before its run is given back. */
 const letGoMs = 2_000;
@@ -33,17 +34,27 @@ export type RunDeps = {
   readonly log: Log;
   /** Called after the commit that made a run `failed` for good. */
   readonly onFailed?: (run: FailedRun) => void;
+  /** Asked when a run is about to end: who takes the next run into its slot, if anybody. */
+  readonly nextClaim: (run: ClaimedRun) => NextClaim | undefined;
 };
 
 /** `lost`: somebody else has the run, or will. `given_back`: it waits as if it had not been claimed. */
 export type TryOutcome = RunEnd['outcome'] | 'lost' | 'given_back';
+
+export type TryEnd = {
+  readonly outcome: TryOutcome;
+  /** The run that was claimed into the slot of this one. */
+  readonly next?: ClaimedRun | undefined;
+  /** The answer to a statement was lost: it may have claimed a run that nobody knows of. */
+  readonly isDoubtful?: boolean;
+};
 
 /** One try of one run. `cut` ends it from outside; `done` resolves when its end is marked (or given up). */
 export type RunningTry = {
   readonly run: ClaimedRun;
   cut(reason: CutReason): void;
   /** How the try ended, once that is marked. */
-  readonly ended: Promise<TryOutcome>;
+  readonly ended: Promise<TryEnd>;
   /** Resolves when the handler's own promise is over, which a cut one may be much later. */
   readonly settled: Promise<void>;
 };
@@ -145,23 +156,35 @@ function contextOf(
   };
 }
 
-async function endAnswered(run: ClaimedRun, answer: Answer, tx: HandlerTransaction, deps: RunDeps) {
+async function endAnswered(
+  run: ClaimedRun,
+  answer: Answer,
+  tx: HandlerTransaction,
+  deps: RunDeps,
+): Promise<TryEnd> {
   const end = endOf(run, answer, deps.clock.now());
   if (end.status !== 'done' || !tx.hasBegun) {
     await tx.rollback();
     return mark(run, end, deps);
   }
+  let next: ClaimedRun | undefined;
   try {
-    const isCommitted = await tx.commit((client) =>
-      finishRun(client, run, end, { inTransactionOfRun: true }),
-    );
-    if (isCommitted) return end.outcome;
+    const isCommitted = await tx.commit(async (client) => {
+      const marked = await finishRun(client, run, end, {
+        inTransactionOfRun: true,
+        next: deps.nextClaim(run),
+      });
+      next = marked?.next;
+      return marked !== undefined;
+    });
+    if (isCommitted) return { outcome: end.outcome, next };
     // Not marked: somebody else has the run (then this mark changes nothing either), or the handler ended `tx` itself.
     return mark(run, endOf(run, { error: new Error(endedByHandler) }, deps.clock.now()), deps);
   } catch (error) {
     // The commit's answer may be lost. If it did commit, this mark finds the run done and changes nothing.
     const shown = sqlState(error) === '25P02' ? new Error(failedInside) : error;
-    return mark(run, endOf(run, { error: shown }, deps.clock.now()), deps);
+    const marked = await mark(run, endOf(run, { error: shown }, deps.clock.now()), deps);
+    return { ...marked, isDoubtful: true };
   }
 }
 
@@ -170,37 +193,43 @@ const endedByHandler =
 const failedInside = 'a statement of the transaction failed and the handler went on; nothing was kept';
 
 /** Marks the end outside of `tx`. A run that is then over for good is told to the listeners. */
-async function mark(run: ClaimedRun, end: RunEnd, deps: RunDeps): Promise<TryOutcome> {
-  const isMine = await patiently(() => finishRun(deps.pool, run, end), run, deps);
-  if (isMine && end.status === 'failed') deps.onFailed?.({ ...run, error: end.error ?? end.outcome });
-  return isMine ? end.outcome : 'lost';
+async function mark(run: ClaimedRun, end: RunEnd, deps: RunDeps): Promise<TryEnd> {
+  const { result, isDoubtful } = await patiently(
+    () => finishRun(deps.pool, run, end, { next: deps.nextClaim(run) }),
+    run,
+    deps,
+  );
+  if (result === undefined) return { outcome: 'lost', isDoubtful };
+  if (end.status === 'failed') deps.onFailed?.({ ...run, error: end.error ?? end.outcome });
+  return { outcome: end.outcome, next: result.next, isDoubtful };
 }
 
 async function endCut(
   run: ClaimedRun,
   reason: CutReason,
   { answer, deps }: { answer: Promise<Answer>; deps: RunDeps },
-): Promise<TryOutcome> {
+): Promise<TryEnd> {
   if (reason === 'timed_out') {
     const verdict = new HandlerVerdict('timed_out', { reason: cutText.timed_out });
-    return mark(run, endOf(run, { verdict }, deps.clock.now()), deps);
+    // Its slot is not free: the handler has not let go.
+    return mark(run, endOf(run, { verdict }, deps.clock.now()), { ...deps, nextClaim: () => undefined });
   }
   await Promise.race([answer, wait(letGoMs, undefined, { ref: false })]);
   // Lost may be only this worker's belief: if nobody has the run yet, it need not wait for the lease or count a death.
-  const isMine = await patiently(() => giveBackRun(deps.pool, run), run, deps);
-  return isMine ? 'given_back' : 'lost';
+  const { result } = await patiently(() => giveBackRun(deps.pool, run), run, deps);
+  return { outcome: result === true ? 'given_back' : 'lost' };
 }
 
 /** A database that is away for a moment must not cost the run its lease: that would count as the worker's death. */
-async function patiently(
-  markOnce: () => Promise<boolean>,
+async function patiently<T>(
+  markOnce: () => Promise<T>,
   run: ClaimedRun,
   { log }: RunDeps,
-): Promise<boolean> {
+): Promise<{ result: T | undefined; isDoubtful: boolean }> {
   const giveUpAt = performance.now() + markWithinMs;
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await markOnce();
+      return { result: await markOnce(), isDoubtful: attempt > 1 };
     } catch (error) {
       if (performance.now() < giveUpAt) {
         await wait(markAgainMs);
@@ -210,7 +239,7 @@ async function patiently(
         { event: 'run.mark_failed', run: run.id, reason: (error as Error).message },
         'the end of a run could not be marked; it is taken over when its lease ends',
       );
-      return false;
+      return { result: undefined, isDoubtful: true };
     }
   }
 }

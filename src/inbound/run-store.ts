@@ -1,106 +1,8 @@
 import type { AttemptOutcome } from '../core/outcome.ts';
-import { type Pool, type PoolClient, type Queryable, withTransaction } from '../platform/db.ts';
+import type { Queryable } from '../platform/db.ts';
+import { type ClaimedRun, claimDue } from './claim-store.ts';
 
-/** The queue: runs are claimed under a lease, renewed, finished, given back, taken over. */
-
-/** A claimed run with what its handler is told; `epoch` is the claim's and is named by every later mark. */
-export type ClaimedRun = {
-  readonly id: string;
-  readonly epoch: number;
-  readonly handler: string;
-  readonly attempts: number;
-  readonly deaths: number;
-  readonly deferredSince: Date | null;
-  readonly replay: number;
-  readonly event: number;
-  readonly source: string;
-  readonly eventId: string;
-  readonly eventType: string | null;
-  readonly site: string | null;
-  readonly receivedAt: Date;
-};
-
-/** Which of these handlers have something due, longest first; `isSuspect`: its worker died. */
-export async function findDue(
-  db: Queryable,
-  handlers: readonly string[],
-  now: Date,
-): Promise<{ handler: string; isSuspect: boolean }[]> {
-  const { rows } = await db.query<{ handler: string; isSuspect: boolean }>({
-    name: 'find_due',
-    text: `
-(select handler, true as "isSuspect" from posthorn.runs
-  where status = 'waiting' and deaths > 0 and next_attempt_at <= $2 and handler = any($1::text[])
-  order by next_attempt_at limit 1)
-union all
-select handler, false from unnest($1::text[]) as mine(handler)
-where exists (select from posthorn.runs
-  where runs.handler = mine.handler and status = 'waiting' and deaths = 0 and next_attempt_at <= $2)`,
-    values: [handlers, now],
-  });
-  return rows;
-}
-
-/** The class of the advisory locks of handlers; the other key is a hash of the name. */
-const claimLock = 705_118_401;
-
-/**
- * Claims up to `limit` due runs of one handler, those due longest first, for `leaseMs` by the database's own clock; no
- * more than leave the whole cluster within `concurrency`, for which one claim at a time of a handler goes on. `busy`:
- * another worker claims just now. A suspect (its worker died) is claimed alone.
- */
-export async function claimRuns(
-  pool: Pool,
-  claim: {
-    handler: string;
-    concurrency: number;
-    holder: string;
-    leaseMs: number;
-    limit: number;
-    now: Date;
-    isSuspect: boolean;
-  },
-): Promise<ClaimedRun[] | 'busy'> {
-  return withTransaction(pool, async (client) => {
-    // The lock first, in a statement of its own: the claim's snapshot must be newer. A claim that a crash of the
-    // server loses is only made again, and its epoch refuses its mark: it need not wait for the disk.
-    const { rows } = await client.query<{ mine: boolean }>({
-      name: 'lock_claims',
-      text: `select pg_try_advisory_xact_lock($1, hashtext($2)) as mine, set_config('synchronous_commit', 'off', true)`,
-      values: [claimLock, claim.handler],
-    });
-    if (rows[0]?.mine !== true) return 'busy';
-    return claimLocked(client, claim);
-  });
-}
-
-async function claimLocked(
-  client: PoolClient,
-  { handler, concurrency, holder, leaseMs, limit, now, isSuspect }: Parameters<typeof claimRuns>[1],
-): Promise<ClaimedRun[]> {
-  const { rows } = await client.query<ClaimedRun>({
-    name: isSuspect ? 'claim_suspect' : 'claim_runs',
-    text: `
-with running as (
-  select count(*)::int as runs from posthorn.runs where handler = $1 and status = 'running'
-),
-due as (
-  select id from posthorn.runs
-  where handler = $1 and status = 'waiting' and deaths ${isSuspect ? '> 0' : '= 0'} and next_attempt_at <= $2
-  order by next_attempt_at, event limit greatest(0, least($3, $6 - (select runs from running)))
-  for update skip locked
-)
-update posthorn.runs set status = 'running', lease_holder = $4, lease_epoch = lease_epoch + 1, attempts = attempts + 1,
-  started_at = $2, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
-from due, posthorn.events join posthorn.sources on sources.id = events.source
-where runs.id = due.id and events.id = runs.event
-returning runs.id, runs.lease_epoch as epoch, runs.handler, runs.attempts, runs.deaths,
-  runs.deferred_since as "deferredSince", runs.replay, runs.event, sources.code as source,
-  events.event_id as "eventId", events.event_type as "eventType", events.site, events.received_at as "receivedAt"`,
-    values: [handler, now, isSuspect ? 1 : limit, holder, leaseMs, concurrency],
-  });
-  return rows;
-}
+/** What becomes of claimed runs: leases renewed, ends marked, runs given back or taken over. */
 
 /** Renews the leases of one holder's runs, all in one statement; gives the ids that it still holds. */
 export async function renewLeases(
@@ -152,18 +54,22 @@ export type RunEnd = {
   readonly error: string | null;
 };
 
+/** Who takes the next run of the handler into the slot that the ended one leaves. */
+export type NextClaim = { readonly holder: string; readonly leaseMs: number; readonly now: Date };
+
 /**
- * Marks the end of a try. Names the claim's epoch: false means that somebody else has the run by now, so the
- * caller rolls back. Run first, then event, as everywhere.
+ * Marks the end of a try. Names the claim's epoch: undefined means that somebody else has the run by now, so the
+ * caller rolls back. Run first, then event, as everywhere. With `next` the slot is handed on: the handler's next due
+ * run is claimed in the same statement, so that the number of running ones stays as it is and no lock is needed.
  */
 export async function finishRun(
   db: Queryable,
-  run: Pick<ClaimedRun, 'id' | 'epoch'>,
+  run: Pick<ClaimedRun, 'id' | 'epoch' | 'handler'>,
   end: RunEnd,
-  { inTransactionOfRun = false }: { inTransactionOfRun?: boolean } = {},
-): Promise<boolean> {
-  const { rows } = await db.query<{ marked: boolean }>({
-    name: 'finish_run',
+  { inTransactionOfRun = false, next }: { inTransactionOfRun?: boolean; next?: NextClaim | undefined } = {},
+): Promise<{ next: ClaimedRun | undefined } | undefined> {
+  const { rows } = await db.query<{ marked: boolean; next: ClaimedRow | null }>({
+    name: next === undefined ? 'finish_run' : 'finish_run_and_claim',
     text: `
 with ended_runs as (
   update posthorn.runs set status = $3, lease_holder = null, lease_until = null, next_attempt_at = $4,
@@ -178,7 +84,19 @@ attempt as (
   select id, lease_epoch, started_at, at, $8, $9, $11 from ended_runs
 ),
 settled as (${settleEvents})
-select exists (select from ended_runs) as marked`,
+${
+  next === undefined
+    ? 'select exists (select from ended_runs) as marked, null as next'
+    : `,
+due as (
+  select id from posthorn.runs
+  where handler = $12 and status = 'waiting' and deaths = 0 and next_attempt_at <= $13
+    and exists (select from ended_runs)
+  order by next_attempt_at, event limit 1 for update skip locked
+),
+claimed as (${claimDue({ now: '$13', holder: '$14', leaseMs: '$15' })})
+select exists (select from ended_runs) as marked, (select to_json(claimed) from claimed) as next`
+}`,
     values: [
       run.id,
       run.epoch,
@@ -191,9 +109,27 @@ select exists (select from ended_runs) as marked`,
       end.error,
       inTransactionOfRun,
       end.output,
+      ...(next === undefined ? [] : [run.handler, next.now, next.holder, next.leaseMs]),
     ],
   });
-  return rows[0]?.marked === true;
+  const [row] = rows;
+  if (row?.marked !== true) return undefined;
+  return { next: row.next === null ? undefined : withDates(row.next) };
+}
+
+/** As JSON says it. */
+type ClaimedRow = Omit<ClaimedRun, 'deferredSince' | 'receivedAt'> & {
+  deferredSince: string | null;
+  receivedAt: string;
+};
+
+function withDates(row: ClaimedRow): ClaimedRun {
+  const { deferredSince, receivedAt } = row;
+  return {
+    ...row,
+    deferredSince: deferredSince === null ? null : new Date(deferredSince),
+    receivedAt: new Date(receivedAt),
+  };
 }
 
 /** Gives a claim back as if it had not been made; false: it is somebody else's by now, or has ended. */
@@ -206,12 +142,19 @@ export async function giveBackRun(db: Queryable, run: Pick<ClaimedRun, 'id' | 'e
   return rowCount === 1;
 }
 
-/** Gives back what this holder claimed without knowing it: the answer to a claim's commit was lost. */
-export async function giveBackStrays(db: Queryable, holder: string, known: readonly string[]): Promise<void> {
+/**
+ * Gives back what this holder claimed without knowing it: the answer to a claim's commit was lost. Leases with more
+ * than `restMs` left are so fresh that their claim may still be on its way here.
+ */
+export async function giveBackStrays(
+  db: Queryable,
+  { holder, known, restMs }: { holder: string; known: readonly string[]; restMs: number },
+): Promise<void> {
   await db.query(
     `update posthorn.runs set status = 'waiting', lease_holder = null, lease_until = null, attempts = attempts - 1
-     where status = 'running' and lease_holder = $1 and id <> all($2::uuid[])`,
-    [holder, known],
+     where status = 'running' and lease_holder = $1 and id <> all($2::uuid[])
+       and lease_until < clock_timestamp() + $3 * interval '1 millisecond'`,
+    [holder, known, restMs],
   );
 }
 

@@ -2,18 +2,11 @@ import { type Clock, type Moment, moment, restOf } from '../platform/clock.ts';
 import type { Pool } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
 import { Loop } from '../platform/loop.ts';
+import { type ClaimedRun, claimRuns, findDue } from './claim-store.ts';
 import type { Handler } from './handlers.ts';
 import { mostAttempts } from './run-end.ts';
 import { type FailedRun, type RunningTry, startTry, type TryOutcome } from './run-handler.ts';
-import {
-  type ClaimedRun,
-  claimRuns,
-  findDue,
-  giveBackStrays,
-  renewLeases,
-  type TakenOver,
-  takeOverRuns,
-} from './run-store.ts';
+import { giveBackStrays, type NextClaim, renewLeases, type TakenOver, takeOverRuns } from './run-store.ts';
 
 const leaseMs = 30_000;
 /** A lease is believed for less than it lasts, counted from before its renewal was sent. */
@@ -22,6 +15,8 @@ const renewEveryMs = 10_000;
 const pollEveryMs = 1_000;
 const takeOverEveryMs = 1_000;
 const askAgainMs = 5;
+/** A run that was claimed without our knowing is looked for when its claim cannot be on its way here any more. */
+const strayAfterMs = 2_000;
 const mostRestMs = 100;
 
 export type WorkMetrics = { runEnded(handler: string, outcome: string): void };
@@ -55,7 +50,8 @@ export class Work {
   #askAgain: NodeJS.Timeout | undefined;
   #isStopping = false;
   #takenOverAt = Number.NEGATIVE_INFINITY;
-  #mayHaveStrays = false;
+  #straysAt = Number.POSITIVE_INFINITY;
+  #isSuspectDue = false;
 
   constructor(handlers: readonly Handler[], { holder }: { holder: string }, deps: Deps) {
     this.#handlers = new Map(handlers.map((handler) => [handler.name, handler]));
@@ -86,9 +82,9 @@ export class Work {
     this.wake();
   }
 
-  /** Asks for a round; wakes that come during one make a single further one. */
-  wake(): void {
-    if (this.#handlers.size > 0) this.#loop.wake();
+  /** Asks for a round; wakes that come during one make a single further one. `isCertain`: something is due. */
+  wake(options: { isCertain?: boolean } = {}): void {
+    if (this.#handlers.size > 0) this.#loop.wake(options);
   }
 
   /** Rounds until none is left to do. */
@@ -104,11 +100,12 @@ export class Work {
     clearTimeout(this.#askAgain);
     await this.#loop.stop();
     const renewing = setInterval(() => void this.renew(), renewEveryMs);
-    const attempts = [...this.#running.values()].map(({ attempt }) => attempt);
     const cut = setTimeout(() => {
-      for (const attempt of attempts) attempt.cut('stopped');
+      for (const { attempt } of this.#running.values()) attempt.cut('stopped');
     }, graceMs);
-    await Promise.all(attempts.map(({ ended }) => ended));
+    // A run that ends may still have claimed the next one.
+    while (this.#running.size > 0)
+      await Promise.all([...this.#running.values()].map(({ attempt }) => attempt.ended));
     clearTimeout(cut);
     clearInterval(renewing);
   }
@@ -119,6 +116,7 @@ export class Work {
     await this.#takeOver(now);
     const due = await findDue(this.#deps.pool, [...this.#handlers.keys()], now);
     const suspect = due.find(({ isSuspect }) => isSuspect);
+    this.#isSuspectDue = suspect !== undefined;
     // A run whose worker died has this worker to itself, so that only the guilty one can kill again.
     if ([...this.#running.values()].some(({ isSuspect }) => isSuspect)) return false;
     if (suspect !== undefined) return this.#running.size === 0 && (await this.#claim(suspect, now)) > 0;
@@ -134,7 +132,7 @@ export class Work {
     const believedFrom = moment();
     const claim = { ...due, concurrency: handler.concurrency, holder: this.#holder, leaseMs, limit, now };
     const claimed = await claimRuns(this.#deps.pool, claim).catch((error: Error) => {
-      this.#mayHaveStrays = true;
+      this.#lookForStraysLater();
       throw error;
     });
     if (claimed === 'busy') {
@@ -171,9 +169,14 @@ export class Work {
 
   /** A claim whose answer was lost may have been made all the same. */
   async #giveBackStrays(): Promise<void> {
-    if (!this.#mayHaveStrays) return;
-    await giveBackStrays(this.#deps.pool, this.#holder, [...this.#running.keys()]);
-    this.#mayHaveStrays = false;
+    if (performance.now() < this.#straysAt) return;
+    const known = [...this.#running.keys()];
+    await giveBackStrays(this.#deps.pool, { holder: this.#holder, known, restMs: leaseMs - strayAfterMs });
+    this.#straysAt = Number.POSITIVE_INFINITY;
+  }
+
+  #lookForStraysLater(): void {
+    this.#straysAt = performance.now() + strayAfterMs + 500;
   }
 
   async #takeOver(now: Date): Promise<void> {
@@ -192,21 +195,31 @@ export class Work {
   }
 
   #begin(run: ClaimedRun, handler: Handler, believedFrom: Moment): void {
-    const attempt = startTry(run, handler, this.#deps);
-    this.#running.set(run.id, {
-      handler: handler.name,
-      isSuspect: run.deaths > 0,
-      attempt,
-      believedFrom,
-    });
+    let endingFrom = believedFrom;
+    const nextClaim = () => {
+      endingFrom = moment();
+      return this.#nextClaim(handler);
+    };
+    const attempt = startTry(run, handler, { ...this.#deps, nextClaim });
+    const isSuspect = run.deaths > 0;
+    this.#running.set(run.id, { handler: handler.name, isSuspect, attempt, believedFrom });
     this.#busy.set(handler.name, (this.#busy.get(handler.name) ?? 0) + 1);
     const startedAt = performance.now();
-    void attempt.ended.then((outcome) => {
+    void attempt.ended.then(({ outcome, next, isDoubtful = false }) => {
       this.#running.delete(run.id);
       this.#reportEnded(run, outcome, Math.round(performance.now() - startedAt));
-      this.wake();
+      if (isDoubtful) this.#lookForStraysLater();
+      if (next === undefined) this.wake();
+      else this.#begin(next, handler, endingFrom);
     });
     this.#freeSlotLater(attempt, handler);
+  }
+
+  /** Its slot goes on to the handler's next run, unless something else must come first. */
+  #nextClaim(handler: Handler): NextClaim | undefined {
+    const isFull = (this.#busy.get(handler.name) ?? 0) > handler.concurrency;
+    if (this.#isStopping || this.#isSuspectDue || isFull) return undefined;
+    return { holder: this.#holder, leaseMs, now: new Date(this.#deps.clock.now()) };
   }
 
   #reportEnded(run: ClaimedRun, outcome: TryOutcome, tookMs: number): void {

@@ -9,7 +9,7 @@ import { Work, type WorkMetrics } from './work.ts';
 
 export type InboundWorker = {
   start(): void;
-  /** There may be new events or due runs. */
+  /** There may be new events. */
   wake(): void;
   /** Takes no more, lets handlers end for `graceMs`, then gives their runs back. Twice is fine. */
   stop(graceMs: number): Promise<void>;
@@ -39,7 +39,7 @@ export function createInboundWorker(
     regex: patternsToRegex(patterns),
   }));
   const planner = new Planner(subscriptions, deps, (events) => {
-    work.wake();
+    work.wake({ isCertain: true });
     for (const event of events) listeners.tell('received', event);
   });
   return {
@@ -49,10 +49,8 @@ export function createInboundWorker(
       planner.start();
       work.start();
     },
-    wake: () => {
-      planner.wake();
-      work.wake();
-    },
+    // The planner wakes the work when it has found some.
+    wake: () => planner.wake(),
     stop: async (graceMs) => {
       await planner.stop();
       await work.stop(graceMs);

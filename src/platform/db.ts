@@ -9,7 +9,11 @@ export type Queryable = Pick<pg.ClientBase, 'query'>;
 
 /** How to reach the database: a URL as the user wrote it, or the parts of an embedded one. */
 export type DatabaseAddress =
-  | { readonly connectionString: string }
+  | {
+      readonly connectionString: string;
+      /** Behind a transaction-mode pooler: no startup parameters, no named statements, no session state. */
+      readonly isPooled?: boolean;
+    }
   | {
       readonly host: string;
       readonly port: number;
@@ -24,8 +28,6 @@ export type PoolOptions = {
   readonly name: string;
   readonly most: number;
   readonly log: Log;
-  /** True behind a transaction-mode pooler: no startup parameters, no named statements. */
-  readonly pooler?: boolean;
   /** The server ends a statement after this; default 10 s. */
   readonly statementTimeoutMs?: number;
   /** The client gives up on an answer after this and drops the connection; default: the statement's time-out and 2 s. */
@@ -40,6 +42,7 @@ export type PoolOptions = {
  */
 export function createPool(options: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
+  const isPooled = isPooledAddress(options.address);
   const pool = new pg.Pool({
     ...options.address,
     max: options.most,
@@ -48,7 +51,7 @@ export function createPool(options: PoolOptions): Pool {
     keepAlive: true,
     query_timeout: options.queryTimeoutMs ?? statementTimeoutMs + 2_000,
     ...(options.numbers === false ? {} : { types: numberTypes }),
-    ...(options.pooler
+    ...(isPooled
       ? {}
       : {
           application_name: `posthorn ${options.name}`,
@@ -64,9 +67,13 @@ export function createPool(options: PoolOptions): Pool {
   );
   pool.on('connect', (client) => {
     client.on('error', () => {});
-    if (options.pooler) withoutNames(client);
+    if (isPooled) withoutNames(client);
   });
   return pool;
+}
+
+export function isPooledAddress(address: DatabaseAddress): boolean {
+  return 'isPooled' in address && address.isPooled === true;
 }
 
 /** Behind a transaction-mode pooler a named statement would be prepared on one connection and run on another. */
@@ -116,6 +123,14 @@ export async function inTransaction<T>(
 /** SQLSTATE of an error that PostgreSQL answered; undefined where the connection or the client failed. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** Throws DATABASE_UNREACHABLE if no connection can be made. */
+export async function requireReachable(pool: Pool): Promise<void> {
+  const client = await pool.connect().catch((cause) => {
+    throw databaseUnreachable(cause);
+  });
+  client.release();
 }
 
 /** Turns a failure to reach the database into one that says what to do. Never holds the URL: it may carry a password. */

@@ -14,6 +14,8 @@ export class Loop {
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isWoken = false;
+  /** A certain wake came during the round in flight. */
+  #isCertain = false;
   #isStopped = false;
   #restMs = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -34,8 +36,15 @@ export class Loop {
     this.#mostRestMs = mostRestMs;
   }
 
-  wake(): void {
+  /** `isCertain`: there is something to do; the round does not wait. */
+  wake({ isCertain = false } = {}): void {
     this.#isWoken = true;
+    if (isCertain) {
+      this.#isCertain = this.#running !== undefined;
+      this.#restMs = 0;
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
     if (this.#running !== undefined || this.#timer !== undefined || this.#isStopped) return;
     const idleMs = performance.now() - this.#endedAt;
     if (idleMs > forgetMs) this.#restMs = 0;
@@ -50,10 +59,7 @@ export class Loop {
 
   /** Wakes without any rest; resolves when no round is left to do. */
   async run(): Promise<void> {
-    this.#restMs = 0;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.wake();
+    this.wake({ isCertain: true });
     while (this.#running !== undefined) await this.#running;
   }
 
@@ -76,12 +82,14 @@ export class Loop {
 
   async #once(): Promise<void> {
     this.#isWoken = false;
+    const restMs = Math.min(this.#mostRestMs, Math.max(leastRestMs, 2 * this.#restMs));
     let isFruitful = false;
     try {
       isFruitful = await this.#round();
     } catch (error) {
       this.#onError(error as Error);
     }
-    this.#restMs = isFruitful ? 0 : Math.min(this.#mostRestMs, Math.max(leastRestMs, 2 * this.#restMs));
+    this.#restMs = isFruitful || this.#isCertain ? 0 : restMs;
+    this.#isCertain = false;
   }
 }

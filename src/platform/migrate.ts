@@ -68,12 +68,13 @@ export async function readSchemaState(db: Pool | PoolClient): Promise<SchemaStat
 }
 
 /** Throws SCHEMA_OUTDATED naming the first missing migration; the process must not become ready. */
-export async function requireCurrentSchema(pool: Pool): Promise<void> {
+export async function requireCurrentSchema(pool: Pool, { isPooled = false } = {}): Promise<void> {
   const { pending } = await readSchemaState(pool);
   if (pending[0] === undefined) return;
+  const first = isPooled ? 'Set database.directUrl, past the pooler, then run' : 'Run';
   throw new AppError(
     'SCHEMA_OUTDATED',
-    `The database lacks migration ${pending[0].name}. Run: posthorn migrate (or start with --migrate)`,
+    `The database lacks migration ${pending[0].name}. ${first}: posthorn migrate (or start with --migrate)`,
   );
 }
 

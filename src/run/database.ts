@@ -1,7 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { environment } from '../platform/config.ts';
-import { createPool, type DatabaseAddress, databaseUnreachable, type Pool } from '../platform/db.ts';
+import {
+  createPool,
+  type DatabaseAddress,
+  isPooledAddress,
+  type Pool,
+  requireReachable,
+} from '../platform/db.ts';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../platform/embedded-postgres/index.ts';
 import type { Log } from '../platform/log.ts';
 import { migrate, requireCurrentSchema } from '../platform/migrate.ts';
@@ -9,7 +15,7 @@ import type { Configuration } from './configuration.ts';
 
 export type Database = {
   readonly address: DatabaseAddress;
-  /** For migrations: past a pooler where the configuration says how. */
+  /** For migrations and LISTEN: past a pooler where the configuration says how. */
   readonly directAddress: DatabaseAddress;
   readonly isEmbedded: boolean;
   stop(): Promise<void>;
@@ -23,10 +29,10 @@ export async function openDatabase(
   configuration: Configuration,
   { log, onLost }: { log: Log; onLost: (error: AppError) => void },
 ): Promise<Database> {
-  const { url, directUrl } = configuration.database;
+  const { url, directUrl, pooler } = configuration.database;
   if (url !== undefined) {
-    const address = { connectionString: url };
-    const directAddress = { connectionString: directUrl ?? url };
+    const address = { connectionString: url, isPooled: pooler };
+    const directAddress = directUrl === undefined ? address : { connectionString: directUrl };
     return { address, directAddress, isEmbedded: false, stop: async () => {} };
   }
   const packageDir = environment.POSTHORN_POSTGRES_PACKAGE || undefined;
@@ -60,8 +66,10 @@ export async function prepareSchema(
   { log, apply }: { log: Log; apply: boolean },
 ): Promise<string[]> {
   return withPool(database.directAddress, log, async (pool) => {
-    if (apply) return migrate(pool, log);
-    await requireCurrentSchema(pool);
+    // Migrations hold a lock of their session, which a pooler would hand to others.
+    const isPooled = isPooledAddress(database.directAddress);
+    if (apply && !isPooled) return migrate(pool, log);
+    await requireCurrentSchema(pool, { isPooled });
     return [];
   });
 }
@@ -74,10 +82,7 @@ export async function withPool<T>(
 ): Promise<T> {
   const pool = createPool({ address, name: 'command', most: 2, log });
   try {
-    const client = await pool.connect().catch((cause) => {
-      throw databaseUnreachable(cause);
-    });
-    client.release();
+    await requireReachable(pool);
     return await work(pool);
   } finally {
     await pool.end();

@@ -3,7 +3,7 @@ import { type HealthCheck, healthRoutes, metricsRoute } from '../admin/index.ts'
 import { AppError } from '../core/errors.ts';
 import { createSourceKeys, JournalWriter, makeMissingSecrets } from '../inbound/index.ts';
 import { DatabaseClock } from '../platform/database-clock.ts';
-import { createPool } from '../platform/db.ts';
+import { createPool, isPooledAddress, requireReachable } from '../platform/db.ts';
 import { createHttpListener, type HttpListener } from '../platform/http-server.ts';
 import { createLog, type Log } from '../platform/log.ts';
 import { createMetrics, metricsText, poolMetrics } from '../platform/metrics.ts';
@@ -68,6 +68,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     const pools = createServerPools(configuration, database, log);
     poolMetrics(metrics, pools);
     stack.push('pools', () => Promise.all(Object.values(pools).map((pool) => pool.end())));
+    // The schema was looked at past a pooler; this is the way that everything else takes.
+    await requireReachable(pools.admin);
     const clock = new DatabaseClock({ pool: pools.admin, log });
     stack.push('clock', () => clock.stop());
     await clock.start();
@@ -85,7 +87,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       pool: pools.ingest,
       log,
       answerDeadlineMs: configuration.http.answerDeadlineMs,
-      named: !configuration.database.pooler,
+      named: !isPooledAddress(database.address),
       metrics: journalMetrics(metrics, () => journal.depth),
       onCommitted: () => {
         worker?.wake();
@@ -131,8 +133,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
 }
 
-function createServerPools({ http, database: { pooler } }: Configuration, { address }: Database, log: Log) {
-  const shared = { address, log, pooler };
+function createServerPools({ http }: Configuration, { address }: Database, log: Log) {
+  const shared = { address, log };
   const limits = { statementTimeoutMs: http.answerDeadlineMs, queryTimeoutMs: http.answerDeadlineMs };
   return {
     admin: createPool({ ...shared, name: 'admin', most: 3 }),

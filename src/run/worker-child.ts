@@ -11,7 +11,7 @@ import {
   registerSources,
 } from '../inbound/index.ts';
 import { DatabaseClock } from '../platform/database-clock.ts';
-import { createPool } from '../platform/db.ts';
+import { createPool, isPooledAddress } from '../platform/db.ts';
 import { createLog, type Log } from '../platform/log.ts';
 import { counter, createMetrics, poolMetrics } from '../platform/metrics.ts';
 import { Listener } from '../platform/wake.ts';
@@ -82,7 +82,7 @@ async function start(order: WorkerOrder): Promise<void> {
 }
 
 function createWorkerPools(order: WorkerOrder, log: Log) {
-  const shared = { address: order.address, log, pooler: order.pooler };
+  const shared = { address: order.address, log };
   return {
     work: createPool({ ...shared, name: 'work', most: 5 }),
     // Heartbeats must neither wait for other statements nor hang.
@@ -99,7 +99,7 @@ function createWorkerPools(order: WorkerOrder, log: Log) {
 }
 
 async function listenForWakes({ directAddress: address }: WorkerOrder, log: Log): Promise<void> {
-  if (address === undefined) {
+  if (isPooledAddress(address)) {
     log.warn(
       { event: 'worker.polls' },
       'behind a pooler this worker is not woken and looks once a second; set database.directUrl',

@@ -12,9 +12,8 @@ export type ToWorker =
 export type WorkerOrder = {
   readonly holder: string;
   readonly address: DatabaseAddress;
-  readonly pooler: boolean;
-  /** Past a pooler, for LISTEN; undefined where only the pooler is known: then this worker polls. */
-  readonly directAddress: DatabaseAddress | undefined;
+  /** For LISTEN; where it too is a pooler's, this worker polls. */
+  readonly directAddress: DatabaseAddress;
   readonly logLevel: LogLevel;
   readonly sources: readonly string[];
   /** Of the configuration file. */

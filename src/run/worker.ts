@@ -11,12 +11,10 @@ export function createWorker(
   database: Database,
   { log, pool }: { log: Log; pool: Pool },
 ): WorkerProcess {
-  const { pooler, directUrl } = configuration.database;
   return new WorkerProcess(
     {
       address: database.address,
-      pooler,
-      directAddress: pooler && directUrl === undefined ? undefined : database.directAddress,
+      directAddress: database.directAddress,
       logLevel: configuration.log.level,
       sources: Object.keys(configuration.sources),
       folder: configuration.folder,

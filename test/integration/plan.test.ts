@@ -166,13 +166,16 @@ describe('concurrency of the cluster', () => {
     await worker.planner.run();
     await query(
       `update posthorn.runs set status = 'running', attempts = 1, lease_holder = $1, lease_epoch = 1,
-         lease_until = clock_timestamp() + interval '30 s'`,
+         lease_until = clock_timestamp() + interval '20 s'`,
       [worker.holder],
     );
     await journal([{}]);
     await worker.planner.run();
     await worker.loseClaim();
-    await waitFor('both runs to be done', async () => (await effects()) === 2);
+    await waitFor('both runs to be done', async () => {
+      await worker.round();
+      return (await effects()) === 2;
+    });
     const { rows } = await query('select attempts, deaths from posthorn.runs');
     expect(rows).toEqual(Array(2).fill({ attempts: 1, deaths: 0 }));
   });

@@ -4,7 +4,12 @@ import { createTestDatabase, quietLog } from '../support/database.ts';
 
 it('[IN-9] with a pooler no statement is named and no startup parameter is sent', async () => {
   const database = await createTestDatabase();
-  const pool = createPool({ address: database.address, name: 'work', most: 1, log: quietLog, pooler: true });
+  const pool = createPool({
+    address: { connectionString: database.url, isPooled: true },
+    name: 'work',
+    most: 1,
+    log: quietLog,
+  });
   await pool.query({ name: 'a_name', text: 'select 1' });
   const client = await pool.connect();
   await client.query({ name: 'another', text: 'select $1::int', values: [1] });

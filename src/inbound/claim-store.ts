@@ -1,0 +1,108 @@
+import { type Pool, type PoolClient, type Queryable, withTransaction } from '../platform/db.ts';
+
+/** The queue's front: which runs are due, and claiming them under a lease. */
+
+/** A claimed run with what its handler is told; `epoch` is the claim's and is named by every later mark. */
+export type ClaimedRun = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly handler: string;
+  readonly attempts: number;
+  readonly deaths: number;
+  readonly deferredSince: Date | null;
+  readonly replay: number;
+  readonly event: number;
+  readonly source: string;
+  readonly eventId: string;
+  readonly eventType: string | null;
+  readonly site: string | null;
+  readonly receivedAt: Date;
+};
+
+/** Which of these handlers have something due, longest first; `isSuspect`: its worker died. */
+export async function findDue(
+  db: Queryable,
+  handlers: readonly string[],
+  now: Date,
+): Promise<{ handler: string; isSuspect: boolean }[]> {
+  const { rows } = await db.query<{ handler: string; isSuspect: boolean }>({
+    name: 'find_due',
+    text: `
+(select handler, true as "isSuspect" from posthorn.runs
+  where status = 'waiting' and deaths > 0 and next_attempt_at <= $2 and handler = any($1::text[])
+  order by next_attempt_at limit 1)
+union all
+select handler, false from unnest($1::text[]) as mine(handler)
+where exists (select from posthorn.runs
+  where runs.handler = mine.handler and status = 'waiting' and deaths = 0 and next_attempt_at <= $2)`,
+    values: [handlers, now],
+  });
+  return rows;
+}
+
+/** The class of the advisory locks of handlers; the other key is a hash of the name. */
+const claimLock = 705_118_401;
+
+/**
+ * Claims up to `limit` due runs of one handler, those due longest first, for `leaseMs` by the database's own clock; no
+ * more than leave the whole cluster within `concurrency`, for which one claim at a time of a handler goes on. `busy`:
+ * another worker claims just now. A suspect (its worker died) is claimed alone.
+ */
+export async function claimRuns(
+  pool: Pool,
+  claim: {
+    handler: string;
+    concurrency: number;
+    holder: string;
+    leaseMs: number;
+    limit: number;
+    now: Date;
+    isSuspect: boolean;
+  },
+): Promise<ClaimedRun[] | 'busy'> {
+  return withTransaction(pool, async (client) => {
+    // The lock first, in a statement of its own: the claim's snapshot must be newer. A claim that a crash of the
+    // server loses is only made again, and its epoch refuses its mark: it need not wait for the disk.
+    const { rows } = await client.query<{ mine: boolean }>({
+      name: 'lock_claims',
+      text: `select pg_try_advisory_xact_lock($1, hashtext($2)) as mine, set_config('synchronous_commit', 'off', true)`,
+      values: [claimLock, claim.handler],
+    });
+    if (rows[0]?.mine !== true) return 'busy';
+    return claimLocked(client, claim);
+  });
+}
+
+async function claimLocked(
+  client: PoolClient,
+  { handler, concurrency, holder, leaseMs, limit, now, isSuspect }: Parameters<typeof claimRuns>[1],
+): Promise<ClaimedRun[]> {
+  const { rows } = await client.query<ClaimedRun>({
+    name: isSuspect ? 'claim_suspect' : 'claim_runs',
+    text: `
+with running as (
+  select count(*)::int as runs from posthorn.runs where handler = $1 and status = 'running'
+),
+due as (
+  select id from posthorn.runs
+  where handler = $1 and status = 'waiting' and deaths ${isSuspect ? '> 0' : '= 0'} and next_attempt_at <= $2
+  order by next_attempt_at, event limit greatest(0, least($5, $6 - (select runs from running)))
+  for update skip locked
+)
+${claimDue({ now: '$2', holder: '$3', leaseMs: '$4' })}`,
+    values: [handler, now, holder, leaseMs, isSuspect ? 1 : limit, concurrency],
+  });
+  return rows;
+}
+
+/** Claims the runs in `due`; the arguments are the names of parameters. */
+export function claimDue({ now, holder, leaseMs }: { now: string; holder: string; leaseMs: string }): string {
+  return `
+update posthorn.runs set status = 'running', lease_holder = ${holder}, lease_epoch = lease_epoch + 1,
+  attempts = attempts + 1, started_at = ${now}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+from due, posthorn.events join posthorn.sources on sources.id = events.source
+where runs.id = due.id and events.id = runs.event
+returning runs.id, runs.lease_epoch as epoch, runs.handler, runs.attempts, runs.deaths,
+  runs.deferred_since as "deferredSince", runs.replay, runs.event, sources.code as source,
+  events.event_id as "eventId", events.event_type as "eventType", events.site, events.received_at as "receivedAt"`;
+}
