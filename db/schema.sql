@@ -2,6 +2,22 @@
 
 create sequence posthorn.events_id_seq as bigint cache 1;
 
+create domain posthorn.attempt_outcome as text collate "C" CHECK (VALUE = ANY (ARRAY['done'::text, 'failed'::text, 'rejected'::text, 'retry_later'::text, 'timed_out'::text, 'crashed'::text]));
+
+create domain posthorn.count as integer CHECK (VALUE >= 0);
+
+create domain posthorn.event_id as text collate "C" CHECK (length(VALUE) >= 1 AND length(VALUE) <= 200);
+
+create domain posthorn.event_status as text collate "C" CHECK (VALUE = ANY (ARRAY['accepted'::text, 'processing'::text, 'success'::text, 'failed'::text, 'rejected'::text, 'skipped'::text, 'quarantined'::text, 'handshake'::text]));
+
+create domain posthorn.event_type as text collate "C" CHECK (length(VALUE) >= 1 AND length(VALUE) <= 200 AND VALUE !~ '[^ -~]'::text);
+
+create domain posthorn.handler_name as text collate "C" CHECK (length(VALUE) >= 1 AND length(VALUE) <= 200);
+
+create domain posthorn.run_status as text collate "C" CHECK (VALUE = ANY (ARRAY['waiting'::text, 'running'::text, 'done'::text, 'failed'::text]));
+
+create domain posthorn.via as text collate "C" CHECK (VALUE = ANY (ARRAY['direct'::text, 'relay'::text, 'reconcile'::text]));
+
 create table posthorn.event_bodies (
   event bigint not null,
   method text collate "C" not null,
@@ -16,30 +32,23 @@ comment on table posthorn.event_bodies is 'The bytes that arrived, written with 
 create table posthorn.events (
   id bigint not null,
   source smallint not null,
-  event_id text collate "C",
+  event_id posthorn.event_id collate "C",
   sender_event_id text collate "C",
   delivery_id text collate "C",
   claimed_event_id text collate "C",
-  event_type text collate "C",
+  event_type posthorn.event_type collate "C",
   site text,
-  status text collate "C" not null,
+  status posthorn.event_status collate "C" not null,
   reason text collate "C",
-  open_runs integer default 0 not null,
-  size integer not null,
+  open_runs posthorn.count default 0 not null,
+  size posthorn.count not null,
   created_at timestamp with time zone default now() not null,
   received_at timestamp with time zone not null,
   processed_at timestamp with time zone,
-  replays integer default 0 not null,
-  via text collate "C" not null,
+  replays posthorn.count default 0 not null,
+  via posthorn.via collate "C" not null,
   client_ip inet,
-  CHECK (event_id IS NULL OR (status <> ALL (ARRAY['rejected'::text, 'handshake'::text]))),
-  CHECK (length(event_id) >= 1 AND length(event_id) <= 200),
-  CHECK (length(event_type) >= 1 AND length(event_type) <= 200 AND event_type !~ '[^ -~]'::text),
-  CHECK (open_runs >= 0),
-  CHECK (replays >= 0),
-  CHECK (size >= 0),
-  CHECK (status = ANY (ARRAY['accepted'::text, 'processing'::text, 'success'::text, 'failed'::text, 'rejected'::text, 'skipped'::text, 'quarantined'::text, 'handshake'::text])),
-  CHECK (via = ANY (ARRAY['direct'::text, 'relay'::text, 'reconcile'::text])),
+  CHECK (event_id IS NULL OR (status::text <> ALL (ARRAY['rejected'::text, 'handshake'::text]))),
   PRIMARY KEY (id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
 comment on table posthorn.events is 'The journal: one narrow row a webhook, accepted or rejected';
@@ -68,10 +77,9 @@ create table posthorn.run_attempts (
   n bigint not null,
   started_at timestamp with time zone not null,
   ended_at timestamp with time zone not null,
-  outcome text collate "C" not null,
+  outcome posthorn.attempt_outcome collate "C" not null,
   output text,
   error text,
-  CHECK (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'rejected'::text, 'retry_later'::text, 'timed_out'::text, 'crashed'::text])),
   PRIMARY KEY (run, n)
 );
 comment on table posthorn.run_attempts is 'One row a try of a run, written when it ended';
@@ -79,22 +87,18 @@ comment on table posthorn.run_attempts is 'One row a try of a run, written when 
 create table posthorn.runs (
   id uuid default gen_random_uuid() not null,
   event bigint not null,
-  handler text collate "C" not null,
+  handler posthorn.handler_name collate "C" not null,
   replay integer default 0 not null,
-  status text collate "C" default 'waiting'::text not null,
-  attempts integer default 0 not null,
-  deaths integer default 0 not null,
+  status posthorn.run_status collate "C" default 'waiting'::text not null,
+  attempts posthorn.count default 0 not null,
+  deaths posthorn.count default 0 not null,
   next_attempt_at timestamp with time zone default now() not null,
   deferred_since timestamp with time zone,
   started_at timestamp with time zone,
   lease_holder text collate "C",
   lease_epoch bigint default 0 not null,
   lease_until timestamp with time zone,
-  CHECK (attempts >= 0),
-  CHECK ((status = 'running'::text) = (lease_holder IS NOT NULL AND lease_until IS NOT NULL)),
-  CHECK (deaths >= 0),
-  CHECK (length(handler) >= 1 AND length(handler) <= 200),
-  CHECK (status = ANY (ARRAY['waiting'::text, 'running'::text, 'done'::text, 'failed'::text])),
+  CHECK ((status::text = 'running'::text) = (lease_holder IS NOT NULL AND lease_until IS NOT NULL)),
   PRIMARY KEY (id),
   UNIQUE (event, handler, replay)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
@@ -109,21 +113,21 @@ create table posthorn.sources (
 );
 comment on table posthorn.sources is 'Codes of sources; events name the id, so that a rename changes one row';
 
-CREATE INDEX events_open ON posthorn.events USING btree (status, id) WHERE (status <> ALL (ARRAY['success'::text, 'skipped'::text]));
+CREATE INDEX events_open ON posthorn.events USING btree (status, id) WHERE ((status)::text <> ALL (ARRAY['success'::text, 'skipped'::text]));
 
 CREATE INDEX events_received_at ON posthorn.events USING btree (received_at, id);
 
-CREATE INDEX events_sender_event_id ON posthorn.events USING btree (source, sender_event_id) WHERE ((sender_event_id IS NOT NULL) AND (sender_event_id IS DISTINCT FROM event_id));
+CREATE INDEX events_sender_event_id ON posthorn.events USING btree (source, sender_event_id) WHERE ((sender_event_id IS NOT NULL) AND (sender_event_id IS DISTINCT FROM (event_id)::text));
 
 CREATE UNIQUE INDEX events_source_event_id ON posthorn.events USING btree (source, event_id) WHERE (event_id IS NOT NULL);
 
 CREATE INDEX events_source_id ON posthorn.events USING btree (source, id);
 
-CREATE INDEX runs_due ON posthorn.runs USING btree (handler, next_attempt_at, event) WHERE ((status = 'waiting'::text) AND (deaths = 0));
+CREATE INDEX runs_due ON posthorn.runs USING btree (handler, next_attempt_at, event) WHERE (((status)::text = 'waiting'::text) AND ((deaths)::integer = 0));
 
-CREATE INDEX runs_running ON posthorn.runs USING btree (handler, lease_until) WHERE (status = 'running'::text);
+CREATE INDEX runs_running ON posthorn.runs USING btree (handler, lease_until) WHERE ((status)::text = 'running'::text);
 
-CREATE INDEX runs_suspect ON posthorn.runs USING btree (next_attempt_at) WHERE ((status = 'waiting'::text) AND (deaths > 0));
+CREATE INDEX runs_suspect ON posthorn.runs USING btree (next_attempt_at) WHERE (((status)::text = 'waiting'::text) AND ((deaths)::integer > 0));
 
 CREATE OR REPLACE FUNCTION posthorn.refuse_illegal_move()
  RETURNS trigger
@@ -141,4 +145,4 @@ end
 $function$
 ;
 
-CREATE TRIGGER events_moves BEFORE UPDATE OF status ON posthorn.events FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION posthorn.refuse_illegal_move();
+CREATE TRIGGER events_moves BEFORE UPDATE OF status ON posthorn.events FOR EACH ROW WHEN (((old.status)::text IS DISTINCT FROM (new.status)::text)) EXECUTE FUNCTION posthorn.refuse_illegal_move();

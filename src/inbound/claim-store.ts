@@ -2,10 +2,14 @@ import { type Pool, type PoolClient, type Queryable, withTransaction } from '../
 
 /** The queue's front: which runs are due, and claiming them under a lease. */
 
-/** A claimed run with what its handler is told; `epoch` is the claim's and is named by every later mark. */
+/**
+ * A claimed run with what its handler is told. Every later mark names the claim's holder and epoch: a claim that a crash
+ * of the server lost is made again with the same epoch, perhaps by another holder.
+ */
 export type ClaimedRun = {
   readonly id: string;
   readonly epoch: number;
+  readonly holder: string;
   readonly handler: string;
   readonly attempts: number;
   readonly deaths: number;
@@ -102,7 +106,7 @@ update posthorn.runs set status = 'running', lease_holder = ${holder}, lease_epo
   attempts = attempts + 1, started_at = ${now}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
 from due, posthorn.events join posthorn.sources on sources.id = events.source
 where runs.id = due.id and events.id = runs.event
-returning runs.id, runs.lease_epoch as epoch, runs.handler, runs.attempts, runs.deaths,
+returning runs.id, runs.lease_epoch as epoch, runs.lease_holder as holder, runs.handler, runs.attempts, runs.deaths,
   runs.deferred_since as "deferredSince", runs.replay, runs.event, sources.code as source,
   events.event_id as "eventId", events.event_type as "eventType", events.site, events.received_at as "receivedAt"`;
 }

@@ -54,17 +54,17 @@ export type RunEnd = {
   readonly error: string | null;
 };
 
-/** Who takes the next run of the handler into the slot that the ended one leaves. */
-export type NextClaim = { readonly holder: string; readonly leaseMs: number; readonly now: Date };
+/** How the next run of the handler is claimed into the slot that the ended one leaves. */
+export type NextClaim = { readonly leaseMs: number; readonly now: Date };
 
 /**
- * Marks the end of a try. Names the claim's epoch: undefined means that somebody else has the run by now, so the
+ * Marks the end of a try. Names the claim's holder and epoch: undefined means that somebody else has the run by now, so the
  * caller rolls back. Run first, then event, as everywhere. With `next` the slot is handed on: the handler's next due
  * run is claimed in the same statement, so that the number of running ones stays as it is and no lock is needed.
  */
 export async function finishRun(
   db: Queryable,
-  run: Pick<ClaimedRun, 'id' | 'epoch' | 'handler'>,
+  run: Pick<ClaimedRun, 'id' | 'epoch' | 'holder' | 'handler'>,
   end: RunEnd,
   { inTransactionOfRun = false, next }: { inTransactionOfRun?: boolean; next?: NextClaim | undefined } = {},
 ): Promise<{ next: ClaimedRun | undefined } | undefined> {
@@ -74,7 +74,7 @@ export async function finishRun(
 with ended_runs as (
   update posthorn.runs set status = $3, lease_holder = null, lease_until = null, next_attempt_at = $4,
     attempts = attempts - case when $5 then 0 else 1 end, deferred_since = $6
-  where id = $1 and lease_epoch = $2 and status = 'running'
+  where id = $1 and lease_epoch = $2 and lease_holder = $12 and status = 'running'
     -- Set when the run's transaction began, gone when it ended: a handler may have committed by itself.
     and (not $10 or current_setting('posthorn.run', true) = $1::text)
   returning id, event, status, started_at, lease_epoch, $7::timestamptz as at
@@ -90,11 +90,11 @@ ${
     : `,
 due as (
   select id from posthorn.runs
-  where handler = $12 and status = 'waiting' and deaths = 0 and next_attempt_at <= $13
+  where handler = $13 and status = 'waiting' and deaths = 0 and next_attempt_at <= $14
     and exists (select from ended_runs)
   order by next_attempt_at, event limit 1 for update skip locked
 ),
-claimed as (${claimDue({ now: '$13', holder: '$14', leaseMs: '$15' })})
+claimed as (${claimDue({ now: '$14', holder: '$12', leaseMs: '$15' })})
 select exists (select from ended_runs) as marked, (select to_json(claimed) from claimed) as next`
 }`,
     values: [
@@ -109,7 +109,8 @@ select exists (select from ended_runs) as marked, (select to_json(claimed) from 
       end.error,
       inTransactionOfRun,
       end.output,
-      ...(next === undefined ? [] : [run.handler, next.now, next.holder, next.leaseMs]),
+      run.holder,
+      ...(next === undefined ? [] : [run.handler, next.now, next.leaseMs]),
     ],
   });
   const [row] = rows;
@@ -133,11 +134,14 @@ function withDates(row: ClaimedRow): ClaimedRun {
 }
 
 /** Gives a claim back as if it had not been made; false: it is somebody else's by now, or has ended. */
-export async function giveBackRun(db: Queryable, run: Pick<ClaimedRun, 'id' | 'epoch'>): Promise<boolean> {
+export async function giveBackRun(
+  db: Queryable,
+  run: Pick<ClaimedRun, 'id' | 'epoch' | 'holder'>,
+): Promise<boolean> {
   const { rowCount } = await db.query(
     `update posthorn.runs set status = 'waiting', lease_holder = null, lease_until = null, attempts = attempts - 1
-     where id = $1 and lease_epoch = $2 and status = 'running'`,
-    [run.id, run.epoch],
+     where id = $1 and lease_epoch = $2 and lease_holder = $3 and status = 'running'`,
+    [run.id, run.epoch, run.holder],
   );
   return rowCount === 1;
 }

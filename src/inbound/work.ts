@@ -219,7 +219,7 @@ export class Work {
   #nextClaim(handler: Handler): NextClaim | undefined {
     const isFull = (this.#busy.get(handler.name) ?? 0) > handler.concurrency;
     if (this.#isStopping || this.#isSuspectDue || isFull) return undefined;
-    return { holder: this.#holder, leaseMs, now: new Date(this.#deps.clock.now()) };
+    return { leaseMs, now: new Date(this.#deps.clock.now()) };
   }
 
   #reportEnded(run: ClaimedRun, outcome: TryOutcome, tookMs: number): void {

@@ -125,6 +125,15 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
+/** Whether the connection is at fault rather than what was said over it: it broke, or the server is going away. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof AppError) return false;
+  const state = sqlState(error);
+  if (state !== undefined) return /^(08|57P)/.test(state);
+  const isSocket = 'syscall' in error || (error instanceof AggregateError && error.errors.length > 0);
+  return isSocket || /^(Connection terminated|timeout exceeded when trying to connect)/.test(error.message);
+}
+
 /** Throws DATABASE_UNREACHABLE if no connection can be made. */
 export async function requireReachable(pool: Pool): Promise<void> {
   const client = await pool.connect().catch((cause) => {

@@ -34,8 +34,9 @@ export async function migrate(pool: Pool, log: Log): Promise<string[]> {
   try {
     await setLockTimeout(client);
     while (!(await lockMigrations(client))) await wait(200);
-    await createMigrationTable(client);
+    // Nothing is written where nothing is pending: a database that is read-only just now does not stop a start.
     const { pending } = await readSchemaState(client);
+    if (pending.length > 0) await createMigrationTable(client);
     for (const migration of pending) await applyWithRetries(client, migration, log);
     await unlockMigrations(client);
     return pending.map(({ name }) => name);

@@ -3,7 +3,13 @@ import { type HealthCheck, healthRoutes, metricsRoute } from '../admin/index.ts'
 import { AppError } from '../core/errors.ts';
 import { createSourceKeys, JournalWriter, makeMissingSecrets } from '../inbound/index.ts';
 import { DatabaseClock } from '../platform/database-clock.ts';
-import { createPool, isPooledAddress, requireReachable } from '../platform/db.ts';
+import {
+  createPool,
+  databaseUnreachable,
+  isConnectionFailure,
+  isPooledAddress,
+  requireReachable,
+} from '../platform/db.ts';
 import { createHttpListener, type HttpListener } from '../platform/http-server.ts';
 import { createLog, type Log } from '../platform/log.ts';
 import { createMetrics, metricsText, poolMetrics } from '../platform/metrics.ts';
@@ -129,7 +135,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     return { configuration, publicUrl, adminUrl, madeSecrets, ended, stop: () => stack.stop() };
   } catch (error) {
     await stack.stop();
-    throw error;
+    throw isConnectionFailure(error) ? databaseUnreachable(error) : error;
   }
 }
 

@@ -2,6 +2,8 @@
  * The worker's process: handlers run here, away from the listeners, so that whatever a handler does (compute, throw
  * in a callback, exit) never touches ingest. It ends when its parent is gone.
  */
+
+import { AppError } from '../core/errors.ts';
 import {
   createFileHandlers,
   createInboundWorker,
@@ -11,7 +13,7 @@ import {
   registerSources,
 } from '../inbound/index.ts';
 import { DatabaseClock } from '../platform/database-clock.ts';
-import { createPool, isPooledAddress } from '../platform/db.ts';
+import { createPool, databaseUnreachable, isConnectionFailure, isPooledAddress } from '../platform/db.ts';
 import { createLog, type Log } from '../platform/log.ts';
 import { counter, createMetrics, poolMetrics } from '../platform/metrics.ts';
 import { Listener } from '../platform/wake.ts';
@@ -71,7 +73,8 @@ async function start(order: WorkerOrder): Promise<void> {
       },
     );
   } catch (error) {
-    say({ type: 'unusable', message: (error as Error).message });
+    const { code, message } = asStartError(error);
+    say({ type: 'unusable', code, message });
     return;
   }
   setInterval(async () => say({ type: 'beat', metrics: await metrics.getMetricsAsJSON() }), beatEveryMs);
@@ -79,6 +82,12 @@ async function start(order: WorkerOrder): Promise<void> {
   if (isStopping) process.exit(0);
   work.start();
   await listenForWakes(order, log);
+}
+
+function asStartError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (isConnectionFailure(error)) return databaseUnreachable(error);
+  return new AppError('HANDLER_MODULE_INVALID', (error as Error).message, { cause: error });
 }
 
 function createWorkerPools(order: WorkerOrder, log: Log) {

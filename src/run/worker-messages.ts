@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../core/errors.ts';
 import type { HandlerConfig } from '../inbound/index.ts';
 import type { DatabaseAddress } from '../platform/db.ts';
 import type { LogLevel } from '../platform/log.ts';
@@ -27,7 +28,7 @@ export const workerMark = 'posthorn worker';
 
 export type FromWorker =
   | { readonly type: 'ready' }
-  | { readonly type: 'unusable'; readonly message: string }
+  | { readonly type: 'unusable'; readonly code: ErrorCode; readonly message: string }
   /** Sent every second: its absence means that the event loop stands still. */
   | { readonly type: 'beat'; readonly metrics: MetricsSnapshot };
 

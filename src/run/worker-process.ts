@@ -97,7 +97,7 @@ export class WorkerProcess {
         first?.resolve();
       } else {
         this.#problem = message.message;
-        first?.reject(new AppError('HANDLER_MODULE_INVALID', message.message));
+        first?.reject(new AppError(message.code, message.message));
         child.kill('SIGKILL');
       }
     });

@@ -6,7 +6,8 @@ import type { Queryable } from '../../src/platform/db.ts';
  */
 export async function describeSchema(db: Queryable): Promise<string> {
   const parts = [];
-  for (const query of [sequences, tables, indexes, functions, triggers]) parts.push(await db.query(query));
+  for (const query of [sequences, domains, tables, indexes, functions, triggers])
+    parts.push(await db.query(query));
   return `${parts.flatMap(({ rows }) => rows.map(({ text }: { text: string }) => text)).join('\n\n')}\n`;
 }
 
@@ -38,6 +39,14 @@ select 'create sequence posthorn.' || quote_ident(sequencename) || ' as ' || dat
 from pg_sequences where schemaname = 'posthorn' and not exists (
   select from pg_depend where objid = ('posthorn.' || quote_ident(sequencename))::regclass and deptype = 'i')
 order by sequencename`;
+
+const domains = `
+select 'create domain posthorn.' || quote_ident(typname) || ' as ' || format_type(typbasetype, typtypmod)
+  || case when collname is not null and collname <> 'default' then ' collate ' || quote_ident(collname) else '' end
+  || coalesce(' ' || (select string_agg(pg_get_constraintdef(oid, true), ' ' order by conname) from pg_constraint where contypid = pg_type.oid and contype = 'c'), '')
+  || ';' as text
+from pg_type left join pg_collation on pg_collation.oid = typcollation
+where typnamespace = 'posthorn'::regnamespace and typtype = 'd' order by typname`;
 
 const indexes = `
 select indexdef || ';' as text from pg_indexes
