@@ -63,6 +63,26 @@ describe('exactly once', () => {
     expect(await events()).toMatchObject([{ status: 'success', open_runs: 0 }]);
   });
 
+  it('[IN-16] a mark with the right epoch of another holder is refused: a lost claim is made again with it', async () => {
+    await journal([{}]);
+    let release: (() => void) | undefined;
+    const worker = await start(
+      handler(async (event, context) => {
+        await recordEffect(event, context);
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+      }),
+    );
+    await worker.round();
+    await waitFor('the effect', () => release !== undefined);
+    await query(`update posthorn.runs set lease_holder = 'other'`);
+    release?.();
+    await worker.idle();
+    expect(await effects()).toBe(0);
+    expect(await runs()).toMatchObject([{ status: 'running', lease_holder: 'other', lease_epoch: 1 }]);
+  });
+
   it('[IN-16] two workers that take the same events at once run each of them once', async () => {
     await journal(Array(100).fill({}));
     const [one, two] = [await start(handler(recordEffect)), await start(handler(recordEffect))];

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { claimRuns } from '../../src/inbound/claim-store.ts';
 import { planRuns } from '../../src/inbound/plan-store.ts';
-import { claimRuns, finishRun, type RunEnd } from '../../src/inbound/run-store.ts';
+import { finishRun, type RunEnd } from '../../src/inbound/run-store.ts';
 import type { PoolClient } from '../../src/platform/db.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { journalEvents } from '../support/worker.ts';
@@ -57,7 +58,7 @@ it('[IN-13] two runs of one event that end in the same instant, 1,000 times: no 
     for (const client of clients) await client.query('begin');
     const marked = await Promise.all(
       clients.map(async (client, at) => {
-        const isMarked = await finishRun(client, pair[at] as typeof run, end);
+        const isMarked = (await finishRun(client, pair[at] as typeof run, end)) !== undefined;
         await client.query('commit');
         return isMarked;
       }),
