@@ -13,6 +13,7 @@ export type ClaimedRun = {
   readonly handler: string;
   readonly attempts: number;
   readonly deaths: number;
+  readonly dueAt: Date;
   readonly deferredSince: Date | null;
   readonly replay: number;
   readonly event: number;
@@ -23,10 +24,14 @@ export type ClaimedRun = {
   readonly receivedAt: Date;
 };
 
-/** Which of these handlers have something due, longest first; `isSuspect`: its worker died. */
+/**
+ * Which of these handlers have something due, longest first; `isSuspect`: its worker died. `from` of a handler: nothing
+ * that was due before is looked at. What was claimed since the last vacuum still stands in the index, and looking
+ * behind it at each claim would take longer and longer while a backlog drains.
+ */
 export async function findDue(
   db: Queryable,
-  handlers: readonly string[],
+  handlers: readonly { name: string; from: Date }[],
   now: Date,
 ): Promise<{ handler: string; isSuspect: boolean }[]> {
   const { rows } = await db.query<{ handler: string; isSuspect: boolean }>({
@@ -36,10 +41,10 @@ export async function findDue(
   where status = 'waiting' and deaths > 0 and next_attempt_at <= $2 and handler = any($1::text[])
   order by next_attempt_at limit 1)
 union all
-select handler, false from unnest($1::text[]) as mine(handler)
+select name, false from unnest($1::text[], $3::timestamptz[]) as mine(name, since)
 where exists (select from posthorn.runs
-  where runs.handler = mine.handler and status = 'waiting' and deaths = 0 and next_attempt_at <= $2)`,
-    values: [handlers, now],
+  where handler = name and status = 'waiting' and deaths = 0 and next_attempt_at between since and $2)`,
+    values: [handlers.map(({ name }) => name), now, handlers.map(({ from }) => from)],
   });
   return rows;
 }
@@ -61,6 +66,8 @@ export async function claimRuns(
     leaseMs: number;
     limit: number;
     now: Date;
+    /** As in findDue. */
+    from: Date;
     isSuspect: boolean;
   },
 ): Promise<ClaimedRun[] | 'busy'> {
@@ -79,7 +86,7 @@ export async function claimRuns(
 
 async function claimLocked(
   client: PoolClient,
-  { handler, concurrency, holder, leaseMs, limit, now, isSuspect }: Parameters<typeof claimRuns>[1],
+  { handler, concurrency, holder, leaseMs, limit, now, from, isSuspect }: Parameters<typeof claimRuns>[1],
 ): Promise<ClaimedRun[]> {
   const { rows } = await client.query<ClaimedRun>({
     name: isSuspect ? 'claim_suspect' : 'claim_runs',
@@ -89,12 +96,13 @@ with running as (
 ),
 due as (
   select id from posthorn.runs
-  where handler = $1 and status = 'waiting' and deaths ${isSuspect ? '> 0' : '= 0'} and next_attempt_at <= $2
+  where handler = $1 and status = 'waiting' and deaths ${isSuspect ? '> 0' : '= 0'}
+    and next_attempt_at between $7 and $2
   order by next_attempt_at, event limit greatest(0, least($5, $6 - (select runs from running)))
   for update skip locked
 )
 ${claimDue({ now: '$2', holder: '$3', leaseMs: '$4' })}`,
-    values: [handler, now, holder, leaseMs, isSuspect ? 1 : limit, concurrency],
+    values: [handler, now, holder, leaseMs, isSuspect ? 1 : limit, concurrency, from],
   });
   return rows;
 }
@@ -107,6 +115,6 @@ update posthorn.runs set status = 'running', lease_holder = ${holder}, lease_epo
 from due, posthorn.events join posthorn.sources on sources.id = events.source
 where runs.id = due.id and events.id = runs.event
 returning runs.id, runs.lease_epoch as epoch, runs.lease_holder as holder, runs.handler, runs.attempts, runs.deaths,
-  runs.deferred_since as "deferredSince", runs.replay, runs.event, sources.code as source,
+  runs.next_attempt_at as "dueAt", runs.deferred_since as "deferredSince", runs.replay, runs.event, sources.code as source,
   events.event_id as "eventId", events.event_type as "eventType", events.site, events.received_at as "receivedAt"`;
 }

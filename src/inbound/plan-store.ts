@@ -113,10 +113,12 @@ export async function planRuns(
     name: 'plan_runs',
     text: `
 with wanted as (select * from unnest($1::smallint[], $2::text[], $3::text[]) as wanted(source, regex, handler)),
-due as (
-  select id, source, event_type, created_at from posthorn.events
-  where id = any($4::bigint[]) and status = 'accepted' order by id for update skip locked
+-- Without the status: PostgreSQL would look for the ids among all that was accepted of late.
+mine as materialized (
+  select id, source, event_type, created_at, status from posthorn.events
+  where id = any($4::bigint[]) order by id for update skip locked
 ),
+due as (select id, source, event_type, created_at from mine where status = 'accepted'),
 made as (
   insert into posthorn.runs (event, handler, next_attempt_at)
   select due.id, wanted.handler, least(due.created_at, $5)

@@ -11,7 +11,7 @@ export async function renewLeases(
 ): Promise<Set<string>> {
   const { rows } = await db.query<{ id: string }>(
     `update posthorn.runs set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-     where id = any($2::uuid[]) and status = 'running' and lease_holder = $1 and lease_until > clock_timestamp()
+     where id = any($2::uuid[]) and lease_holder = $1 and lease_until > clock_timestamp()
      returning id`,
     [holder, runs, leaseMs],
   );
@@ -26,17 +26,17 @@ export async function expireLeases(db: Queryable, holder: string): Promise<void>
   );
 }
 
-/** Lowers the event's open runs and sets its status, in the statement that ended the runs in `ended`. */
-const settleEvents = `
+/**
+ * Lowers the event's open runs and sets its status, in the statement that ended runs. `ended`: how many of an event, and
+ * whether one failed.
+ */
+const settleEvents = (ended: string) => `
 update posthorn.events set
   open_runs = open_runs - ended.runs,
   status = case when ended.failed or events.status = 'failed' then 'failed'
     when open_runs = ended.runs then 'success' else events.status end,
   processed_at = case when open_runs = ended.runs then ended.at end
-from (
-  select event, count(*)::int as runs, bool_or(status = 'failed') as failed, max(at) as at
-  from ended_runs where status in ('done', 'failed') group by event
-) as ended
+from (${ended}) as ended
 where events.id = ended.event`;
 
 /** How a try ended, as the store writes it. Times are by platform/clock. */
@@ -55,7 +55,7 @@ export type RunEnd = {
 };
 
 /** How the next run of the handler is claimed into the slot that the ended one leaves. */
-export type NextClaim = { readonly leaseMs: number; readonly now: Date };
+export type NextClaim = { readonly leaseMs: number; readonly now: Date; readonly from: Date };
 
 /**
  * Marks the end of a try. Names the claim's holder and epoch: undefined means that somebody else has the run by now, so the
@@ -74,7 +74,8 @@ export async function finishRun(
 with ended_runs as (
   update posthorn.runs set status = $3, lease_holder = null, lease_until = null, next_attempt_at = $4,
     attempts = attempts - case when $5 then 0 else 1 end, deferred_since = $6
-  where id = $1 and lease_epoch = $2 and lease_holder = $12 and status = 'running'
+  -- Who holds a lease is running. Saying so would let PostgreSQL look for the row among what ran of late.
+  where id = $1 and lease_epoch = $2 and lease_holder = $12
     -- Set when the run's transaction began, gone when it ended: a handler may have committed by itself.
     and (not $10 or current_setting('posthorn.run', true) = $1::text)
   returning id, event, status, started_at, lease_epoch, $7::timestamptz as at
@@ -83,14 +84,15 @@ attempt as (
   insert into posthorn.run_attempts (run, n, started_at, ended_at, outcome, error, output)
   select id, lease_epoch, started_at, at, $8, $9, $11 from ended_runs
 ),
-settled as (${settleEvents})
+settled as (${settleEvents(`select event, 1 as runs, status = 'failed' as failed, at
+  from ended_runs where status <> 'waiting'`)})
 ${
   next === undefined
     ? 'select exists (select from ended_runs) as marked, null as next'
     : `,
 due as (
   select id from posthorn.runs
-  where handler = $13 and status = 'waiting' and deaths = 0 and next_attempt_at <= $14
+  where handler = $13 and status = 'waiting' and deaths = 0 and next_attempt_at between $16 and $14
     and exists (select from ended_runs)
   order by next_attempt_at, event limit 1 for update skip locked
 ),
@@ -110,7 +112,7 @@ select exists (select from ended_runs) as marked, (select to_json(claimed) from 
       inTransactionOfRun,
       end.output,
       run.holder,
-      ...(next === undefined ? [] : [run.handler, next.now, next.leaseMs]),
+      ...(next === undefined ? [] : [run.handler, next.now, next.leaseMs, next.from]),
     ],
   });
   const [row] = rows;
@@ -119,7 +121,8 @@ select exists (select from ended_runs) as marked, (select to_json(claimed) from 
 }
 
 /** As JSON says it. */
-type ClaimedRow = Omit<ClaimedRun, 'deferredSince' | 'receivedAt'> & {
+type ClaimedRow = Omit<ClaimedRun, 'deferredSince' | 'receivedAt' | 'dueAt'> & {
+  dueAt: string;
   deferredSince: string | null;
   receivedAt: string;
 };
@@ -130,6 +133,7 @@ function withDates(row: ClaimedRow): ClaimedRun {
     ...row,
     deferredSince: deferredSince === null ? null : new Date(deferredSince),
     receivedAt: new Date(receivedAt),
+    dueAt: new Date(row.dueAt),
   };
 }
 
@@ -140,7 +144,7 @@ export async function giveBackRun(
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `update posthorn.runs set status = 'waiting', lease_holder = null, lease_until = null, attempts = attempts - 1
-     where id = $1 and lease_epoch = $2 and lease_holder = $3 and status = 'running'`,
+     where id = $1 and lease_epoch = $2 and lease_holder = $3`,
     [run.id, run.epoch, run.holder],
   );
   return rowCount === 1;
@@ -202,7 +206,8 @@ attempt as (
   insert into posthorn.run_attempts (run, n, started_at, ended_at, outcome, error)
   select id, lease_epoch, started_at, at, 'crashed', 'the worker died or stood still before the run ended' from ended_runs
 ),
-settled as (${settleEvents})
+settled as (${settleEvents(`select event, count(*)::int as runs, true as failed, max(at) as at
+  from ended_runs where status = 'failed' group by event`)})
 select ended_runs.id as run, handler, ended_runs.status, sources.code as source, events.event_id as "eventId",
   events.event_type as "eventType"
 from ended_runs join posthorn.events on events.id = ended_runs.event join posthorn.sources on sources.id = events.source`,

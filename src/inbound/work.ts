@@ -17,6 +17,7 @@ const takeOverEveryMs = 1_000;
 const askAgainMs = 5;
 /** A run that was claimed without our knowing is looked for when its claim cannot be on its way here any more. */
 const strayAfterMs = 2_000;
+const beginning = new Date(0);
 const mostRestMs = 100;
 
 export type WorkMetrics = { runEnded(handler: string, outcome: string): void };
@@ -49,6 +50,8 @@ export class Work {
   #timers: NodeJS.Timeout[] = [];
   #askAgain: NodeJS.Timeout | undefined;
   #isStopping = false;
+  /** When the last claimed run of a handler was due: for up to a second, what was due before is passed over. */
+  readonly #passed = new Map<string, Date>();
   #takenOverAt = Number.NEGATIVE_INFINITY;
   #straysAt = Number.POSITIVE_INFINITY;
   #isSuspectDue = false;
@@ -75,7 +78,7 @@ export class Work {
 
   start(): void {
     this.#timers = [
-      setInterval(() => this.wake(), pollEveryMs),
+      setInterval(() => this.#lookAtAll(), pollEveryMs),
       setInterval(() => void this.renew(), renewEveryMs),
       setInterval(() => this.#dropUnbelieved(), 1_000),
     ];
@@ -90,6 +93,7 @@ export class Work {
   /** Rounds until none is left to do. */
   async run(): Promise<void> {
     this.#takenOverAt = Number.NEGATIVE_INFINITY;
+    this.#passed.clear();
     if (this.#handlers.size > 0) await this.#loop.run();
   }
 
@@ -114,7 +118,8 @@ export class Work {
     const now = new Date(this.#deps.clock.now());
     await this.#giveBackStrays();
     await this.#takeOver(now);
-    const due = await findDue(this.#deps.pool, [...this.#handlers.keys()], now);
+    const handlers = [...this.#handlers.keys()].map((name) => ({ name, from: this.#dueFrom(name) }));
+    const due = await findDue(this.#deps.pool, handlers, now);
     const suspect = due.find(({ isSuspect }) => isSuspect);
     this.#isSuspectDue = suspect !== undefined;
     // A run whose worker died has this worker to itself, so that only the guilty one can kill again.
@@ -130,7 +135,9 @@ export class Work {
     const limit = handler.concurrency - (this.#busy.get(handler.name) ?? 0);
     if (limit <= 0 || this.#isStopping) return 0;
     const believedFrom = moment();
-    const claim = { ...due, concurrency: handler.concurrency, holder: this.#holder, leaseMs, limit, now };
+    const { name, concurrency } = handler;
+    const from = due.isSuspect ? beginning : this.#dueFrom(name);
+    const claim = { ...due, concurrency, holder: this.#holder, leaseMs, limit, now, from };
     const claimed = await claimRuns(this.#deps.pool, claim).catch((error: Error) => {
       this.#lookForStraysLater();
       throw error;
@@ -195,6 +202,7 @@ export class Work {
   }
 
   #begin(run: ClaimedRun, handler: Handler, believedFrom: Moment): void {
+    if (run.deaths === 0) this.#passed.set(handler.name, run.dueAt);
     let endingFrom = believedFrom;
     const nextClaim = () => {
       endingFrom = moment();
@@ -215,11 +223,21 @@ export class Work {
     this.#freeSlotLater(attempt, handler);
   }
 
+  #dueFrom(handler: string): Date {
+    return this.#passed.get(handler) ?? beginning;
+  }
+
+  /** Also at what was given back, or got its runs late. */
+  #lookAtAll(): void {
+    this.#passed.clear();
+    this.wake();
+  }
+
   /** Its slot goes on to the handler's next run, unless something else must come first. */
   #nextClaim(handler: Handler): NextClaim | undefined {
     const isFull = (this.#busy.get(handler.name) ?? 0) > handler.concurrency;
     if (this.#isStopping || this.#isSuspectDue || isFull) return undefined;
-    return { leaseMs, now: new Date(this.#deps.clock.now()) };
+    return { leaseMs, now: new Date(this.#deps.clock.now()), from: this.#dueFrom(handler.name) };
   }
 
   #reportEnded(run: ClaimedRun, outcome: TryOutcome, tookMs: number): void {

@@ -32,7 +32,15 @@ it('[IN-13] two runs of one event that end in the same instant, 1,000 times: no 
   const subscriptions = handlers.map((handler) => ({ handler, source: sources[0].id, regex: '.*' }));
   expect(await planRuns(database.pool, subscriptions, { ids, now })).toHaveLength(events);
   const holder = crypto.randomUUID();
-  const claims = { holder, leaseMs: 600_000, limit: events, concurrency: events, now, isSuspect: false };
+  const claims = {
+    holder,
+    leaseMs: 600_000,
+    limit: events,
+    concurrency: events,
+    now,
+    from: new Date(0),
+    isSuspect: false,
+  };
   const [left, right] = await Promise.all(
     handlers.map(async (handler) => {
       const runs = await claimRuns(database.pool, { handler, ...claims });
