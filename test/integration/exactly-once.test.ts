@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Handler } from '../../src/inbound/index.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { handler, recordEffect, useWorkers } from '../support/worker.ts';
@@ -118,6 +118,27 @@ describe('exactly once', () => {
     const [renewed] = await runs();
     expect(renewed.lease_until.getTime() - one.lease_until.getTime()).toBeGreaterThan(-1_000);
     await waitFor('the lost run to be let go', () => worker.work.runningCount === 1);
+  });
+
+  it('[IN-15] a thousand leases are renewed by one statement, also while slow queries fill every other pool', async () => {
+    await journal(Array(1_000).fill({}));
+    const worker = await start(handler(() => new Promise(() => {}), { concurrency: 1_000 }));
+    await worker.round();
+    await waitFor('all to run', async () => {
+      await worker.round();
+      return worker.work.runningCount === 1_000;
+    });
+    await query(`update posthorn.runs set lease_until = clock_timestamp() + interval '2 s'`);
+    const slow = Array.from({ length: 8 }, () => worker.pool.query('select pg_sleep(0.5)'));
+    const statements = vi.spyOn(worker.leasePool, 'query');
+    await worker.work.renew();
+    expect(statements).toHaveBeenCalledTimes(1);
+    statements.mockRestore();
+    await Promise.all(slow);
+    const { rows } = await query(
+      `select count(*)::int as n from posthorn.runs where lease_until > clock_timestamp() + interval '20 s'`,
+    );
+    expect(rows[0].n).toBe(1_000);
   });
 
   it('[IN-15] a lease that ended, but whose run nobody took, gives the run back without a death', async () => {

@@ -4,7 +4,7 @@ import { createInboundWorker, type Handler, Listeners, registerSources } from '.
 import { insertJournalRows, type JournalRow } from '../../src/inbound/journal-store.ts';
 import type { Planner } from '../../src/inbound/plan.ts';
 import type { Work } from '../../src/inbound/work.ts';
-import { createPool } from '../../src/platform/db.ts';
+import { createPool, type Pool } from '../../src/platform/db.ts';
 import { createTestDatabase, quietLog, type TestDatabase } from './database.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -25,6 +25,8 @@ export type TestWorker = {
   readonly work: Work;
   readonly planner: Planner;
   readonly listeners: Listeners;
+  readonly pool: Pool;
+  readonly leasePool: Pool;
   readonly holder: string;
   round(): Promise<void>;
   idle(): Promise<void>;
@@ -55,6 +57,7 @@ export async function createWorker(
     work,
     planner,
     listeners,
+    ...pools,
     holder,
     round: async () => {
       await planner.run();
