@@ -1,38 +1,44 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { resolve } from 'node:path';
-import type { ConfigProblem } from '../platform/config.ts';
+import { join, resolve } from 'node:path';
+import { type ConfigProblem, environment } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
 import { readSecret, SecretFiles, secretPath, warnOfOpenFile } from '../platform/secrets.ts';
 import { standardSecretProblem } from '../signing/index.ts';
 import { resolveProgram } from './exec-handler.ts';
-import type { HandlerConfig } from './handler-settings.ts';
+import { type HandlerConfig, namedFiles } from './handler-settings.ts';
 
 type Folders = { readonly folder: string; readonly dataDir: string };
 
-/** What is wrong with the files that a handler names: its module, its program, its secrets. `at` is its place. */
-export function handlerFileComplaints(config: HandlerConfig, at: string, folders: Folders): ConfigProblem[] {
-  const { module, exec } = config;
+/** What is wrong with the files that an entry names: its module, its program, its secrets. `at` is its place. */
+export function handlerFileComplaints(entry: unknown, at: string, folders: Folders): ConfigProblem[] {
+  const { module, command, path, secrets } = namedFiles(entry);
   const problems: ConfigProblem[] = [];
-  const problem = (path: string, message: string) => problems.push({ path: `${at}.${path}`, message });
+  const problem = (where: string, message: string) => problems.push({ path: `${at}.${where}`, message });
   if (module !== undefined && !isFile(resolve(folders.folder, module)))
     problem('module', `names ${resolve(folders.folder, module)}, but there is no such file`);
-  if (exec !== undefined) {
-    const [program = ''] = resolveProgram(exec.command, folders.folder);
-    if (program.includes('/') && !isFile(program)) {
-      problem('exec.command', `names ${program}, but there is no such file`);
-    } else if (program.includes('/') && !isExecutable(program)) {
-      problem(
-        'exec.command',
-        `names ${program}, which may not be executed; mend it with: chmod +x ${program}`,
-      );
-    }
-  }
-  for (const path of secretPaths(config, folders)) {
-    const read = readSecret({ file: path });
-    const fault = 'problem' in read ? read.problem : standardSecretProblem(read.text);
-    if (fault !== undefined) problem('http.secretFile', `the secret in ${path} ${fault}`);
+  const fault = command && programProblem(resolveProgram(command, folders.folder)[0] as string, path);
+  if (fault !== undefined) problem('exec.command', fault);
+  for (const named of secrets) {
+    const file = secretPath(named, folders);
+    const read = readSecret({ file });
+    const unusable = 'problem' in read ? read.problem : standardSecretProblem(read.text);
+    if (unusable !== undefined) problem('http.secretFile', `the secret in ${file} ${unusable}`);
   }
   return problems;
+}
+
+function programProblem(program: string, path = environment.PATH ?? ''): string | undefined {
+  if (program.includes('/')) {
+    if (!isFile(program)) return `names ${program}, but there is no such file`;
+    return isExecutable(program)
+      ? undefined
+      : `names ${program}, which may not be executed; mend it with: chmod +x ${program}`;
+  }
+  if (process.platform === 'win32' || path === '') return undefined;
+  const isFound = path.split(':').some((folder) => isExecutable(join(folder, program)));
+  return isFound
+    ? undefined
+    : `names ${program}, which is in no folder of PATH; a program beside the configuration is ./${program}`;
 }
 
 export type HandlerSecrets = {
@@ -89,10 +95,15 @@ function secretPaths({ http }: HandlerConfig, folders: Folders): string[] {
 }
 
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function isExecutable(path: string): boolean {
+  if (!isFile(path)) return false;
   try {
     accessSync(path, constants.X_OK);
     return true;

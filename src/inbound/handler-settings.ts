@@ -3,63 +3,75 @@ import { sourceCodePattern } from '../core/text.ts';
 import {
   createAddressPolicy,
   judgeTarget,
-  mostOpenNetworks,
   openNetworkProblems,
+  type TargetProblem,
   targetProblemTexts,
 } from '../platform/address-policy.ts';
 
 /** The list `handlers` of the configuration file: each is a module, an http forward, or a command. */
 
 export const mostTimeoutMs = 86_400_000;
+/** Not z.int, which would end the judgement of the whole entry. */
 const wholeNumber = (least: number, most: number) =>
   z
-    .int('must be a whole number')
+    .number('must be a whole number')
+    .refine(Number.isInteger, 'must be a whole number')
     .min(least, `must be at least ${least}`)
     .max(most, `must be at most ${most}`);
 const timeoutMs = wholeNumber(1, mostTimeoutMs).default(60_000);
+/** Judges also where other parts are wrong, so that one start shows everything: the value is as unsound as it may be. */
+const whatever = { when: () => true };
 const text = (what: string) => z.string(`must be ${what}`).min(1, 'must not be empty');
 const withoutNul = (value: string) => !value.includes('\0');
+
+const commandSchema = z
+  .array(
+    z.string('must be a text; put numbers in quotes').refine(withoutNul, 'must not hold NUL'),
+    'must be a list: a program and its arguments, such as ["./deploy.sh", "--fast"]',
+  )
+  .min(1, 'must begin with a program')
+  .refine(([program]) => program?.trim() !== '', 'must begin with a program');
+const secretFileSchema = z.union(
+  [
+    text('the path of a file'),
+    z
+      .array(text('the path of a file'))
+      .min(1, 'must be the path of a file, or of two while a secret rotates')
+      .max(2, 'must be one file, or two while a secret rotates'),
+  ],
+  'must be the path of a file, or a list of two while a secret rotates',
+);
+const networksSchema = z
+  .array(z.string('must be a network such as 10.0.0.0/8'), 'must be a list of networks such as 10.0.0.0/8')
+  .default([]);
 
 const httpSchema = z
   .strictObject({
     url: text('the URL that gets the webhooks'),
-    secretFile: z
-      .union(
-        [text('the path of a file'), z.array(text('the path of a file')).min(1).max(2)],
-        'must be the path of a file, or of two while a secret rotates',
-      )
-      .optional(),
+    secretFile: secretFileSchema.optional(),
     timeoutMs,
-    allowPrivate: z
-      .array(z.string('must be a network such as 10.0.0.0/8'), 'must be a list of networks')
-      .max(mostOpenNetworks, `must be at most ${mostOpenNetworks} networks`)
-      .default([]),
+    allowPrivate: networksSchema,
   })
-  .superRefine(({ url, allowPrivate }, context) => {
-    const problems = openNetworkProblems(allowPrivate);
-    for (const message of problems) context.addIssue({ code: 'custom', path: ['allowPrivate'], message });
-    if (problems.length > 0) return;
-    const judged = judgeTarget(url, handlerPolicy(allowPrivate));
-    if ('problem' in judged)
-      context.addIssue({ code: 'custom', path: ['url'], message: targetProblemTexts[judged.problem] });
-  });
+  .superRefine(judgeHttp, whatever);
 
 const execSchema = z.strictObject({
-  command: z
-    .array(
-      z.string('must be a text').refine(withoutNul, 'must not hold NUL'),
-      'must be a list: a program and its arguments',
-    )
-    .min(1, 'must begin with a program')
-    .refine(([program]) => program !== '', 'must begin with a program'),
+  command: commandSchema,
   timeoutMs,
   env: z
     .record(
       z
         .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no name of an environment variable')
-        .refine((name) => !name.startsWith('WEBHOOK_'), 'is kept for the webhook itself'),
-      z.string('must be a text; put numbers in quotes').refine(withoutNul, 'must not hold NUL'),
+        .regex(
+          /^[A-Za-z_][A-Za-z0-9_]*$/,
+          'is no name of an environment variable: letters, digits and _, no digit first',
+        )
+        .refine(
+          (name) => !name.startsWith('WEBHOOK_'),
+          'begins with WEBHOOK_, which is kept for the webhook itself; take another name',
+        ),
+      z
+        .string('must be a text; put numbers, true and false in quotes')
+        .refine(withoutNul, 'must not hold NUL'),
       'must map names of environment variables to texts',
     )
     .default({}),
@@ -83,35 +95,79 @@ const handlerSchema = z
     http: httpSchema.optional(),
     exec: execSchema.optional(),
   })
-  .superRefine((handler, context) => {
-    const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-    const kinds = (['module', 'http', 'exec'] as const).filter((kind) => handler[kind] !== undefined);
-    if (kinds.length !== 1) {
-      problem([], 'must have one of module, http and exec');
-    } else if (handler.module !== undefined) {
-      for (const key of ['source', 'events', 'concurrency', 'maxDeaths'] as const)
-        if (handler[key] !== undefined) problem([key], 'is for http and exec; a module says it in on(...)');
-    } else if (handler.source === undefined) {
-      problem(['source'], 'must be the code of a source');
-    }
-  });
+  .superRefine(judgeKind, whatever);
+
+/** Exactly one kind, with the keys of that kind. */
+function judgeKind(handler: unknown, context: z.RefinementCtx): void {
+  if (!isGroup(handler)) return;
+  const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+  const kinds = (['module', 'http', 'exec'] as const).filter((kind) => handler[kind] !== undefined);
+  if (kinds.length === 0) {
+    problem([], 'must say what it is: a module, http or exec');
+  } else if (kinds.length > 1) {
+    problem([], `is ${kinds.join(' and ')} at once; write a handler for each`);
+  } else if (handler.module !== undefined) {
+    for (const key of ['source', 'events', 'concurrency', 'maxDeaths'] as const)
+      if (handler[key] !== undefined) problem([key], 'is for http and exec; a module says it in on(...)');
+  } else if (handler.source === undefined) {
+    problem(['source'], 'is missing: the code of the source whose events this handler gets');
+  }
+}
+
+function judgeHttp(http: unknown, context: z.RefinementCtx): void {
+  if (!isGroup(http)) return;
+  const networks = networksSchema.safeParse(http.allowPrivate).data;
+  if (networks === undefined) return;
+  const problems = openNetworkProblems(networks);
+  for (const message of problems) context.addIssue({ code: 'custom', path: ['allowPrivate'], message });
+  if (typeof http.url !== 'string' || http.url === '') return;
+  const judged = judgeTarget(http.url, handlerPolicy(problems.length > 0 ? [] : networks));
+  if ('target' in judged || (problems.length > 0 && mayBeOpened.includes(judged.problem))) return;
+  const message = `${targetProblemTexts[judged.problem]}${mends[judged.problem] ?? ''}`;
+  context.addIssue({ code: 'custom', path: ['url'], message });
+}
+
+/** What depends on the opened networks, and is not judged while these are wrong. */
+const mayBeOpened: readonly TargetProblem[] = ['scheme', 'name', 'address'];
+const mends: Partial<Record<TargetProblem, string>> = {
+  parse: '; write it whole, such as https://example.com/hooks',
+  scheme: '; http is for loopback and for networks that allowPrivate opens',
+  port: '; choose another one',
+  name: '; a network of your own is opened with allowPrivate',
+  address: '; a network of your own is opened with allowPrivate',
+};
+
+function isGroup(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** What an http handler may reach: loopback over http, and the private networks that it opens (IN-17). */
 export function handlerPolicy(allowPrivate: readonly string[]) {
   return createAddressPolicy({ openNetworks: [...allowPrivate], allowHttpToOpen: true, allowLoopback: true });
 }
 
-export const handlersSchema = z.array(handlerSchema, 'must be a list').superRefine((handlers, context) => {
-  handlers.forEach(({ name }, index) => {
-    if (handlers.findIndex((other) => other.name === name) < index) {
-      context.addIssue({
-        code: 'custom',
-        path: [index, 'name'],
-        message: `is used twice (${name}); give this handler another name`,
-      });
+export const handlersSchema = z
+  .array(handlerSchema, 'must be a list')
+  .superRefine((handlers: unknown, context) => {
+    if (!Array.isArray(handlers)) return;
+    const names = handlers.map((handler) => (isGroup(handler) ? handler.name : undefined));
+    for (const [index, name] of names.entries()) {
+      if (typeof name !== 'string' || names.indexOf(name) === index) continue;
+      const message = `is used twice (${name}); give this handler another name`;
+      context.addIssue({ code: 'custom', path: [index, 'name'], message });
     }
-  });
-});
+  }, whatever);
+
+/** The files that an entry names, as far as that part of it is sound. */
+export function namedFiles(entry: unknown) {
+  const { module, exec, http } = isGroup(entry) ? entry : {};
+  return {
+    module: text('a path').safeParse(module).data,
+    command: isGroup(exec) ? commandSchema.safeParse(exec.command).data : undefined,
+    path: isGroup(exec) && isGroup(exec.env) && typeof exec.env.PATH === 'string' ? exec.env.PATH : undefined,
+    secrets: isGroup(http) ? [secretFileSchema.safeParse(http.secretFile).data ?? []].flat() : [],
+  };
+}
 
 export type HandlerConfig = z.output<typeof handlerSchema>;
 export type HttpConfig = z.output<typeof httpSchema>;

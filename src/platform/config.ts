@@ -164,7 +164,8 @@ function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): Con
 
 /** Where a schema brings no sentence of its own. */
 function plainMessage(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'too_small' && issue.origin === 'array') return 'must not be empty';
+  if (issue.code === 'too_small' && issue.message.startsWith('Too small') && issue.origin === 'array')
+    return 'must not be empty';
   if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return issue.message;
   return issue.expected === 'object'
     ? 'must be a group of keys, each on a line of its own'

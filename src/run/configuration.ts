@@ -50,36 +50,23 @@ const httpSchema = z.strictObject({
 });
 
 /** The whole configuration file. Every group is one part's slice; that part alone reads it. */
-export const configurationSchema = z
-  .strictObject({
-    sources: sourcesSchema.default({}),
-    handlers: handlersSchema.default([]),
-    inbound: inboundGroupSchema.prefault({}),
-    dataDir: z.string('must be the path of a folder').min(1, 'must not be empty').optional(),
-    log: z
-      .strictObject({ level: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info') })
-      .prefault({}),
-    http: httpSchema.prefault({}),
-    database: z
-      .strictObject({
-        url: databaseUrl.optional(),
-        pooler: z.boolean('must be true or false').default(false),
-        directUrl: databaseUrl.optional(),
-      })
-      .prefault({}),
-  })
-  .superRefine(({ sources, handlers, inbound }, context) => {
-    for (const [index, { source }] of handlers.entries()) {
-      if (source === undefined || source in sources) continue;
-      const message = `names ${source}, which does not stand under sources; correct it or add it there`;
-      context.addIssue({ code: 'custom', path: ['handlers', index, 'source'], message });
-    }
-    for (const [index, entry] of inbound.allowed_sources.entries()) {
-      if (entry.includes('/') || entry in sources) continue;
-      const message = `names ${entry}, which does not stand under sources; correct it or remove it`;
-      context.addIssue({ code: 'custom', path: ['inbound', 'allowed_sources', index], message });
-    }
-  });
+export const configurationSchema = z.strictObject({
+  sources: sourcesSchema.default({}),
+  handlers: handlersSchema.default([]),
+  inbound: inboundGroupSchema.prefault({}),
+  dataDir: z.string('must be the path of a folder').min(1, 'must not be empty').optional(),
+  log: z
+    .strictObject({ level: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info') })
+    .prefault({}),
+  http: httpSchema.prefault({}),
+  database: z
+    .strictObject({
+      url: databaseUrl.optional(),
+      pooler: z.boolean('must be true or false').default(false),
+      directUrl: databaseUrl.optional(),
+    })
+    .prefault({}),
+});
 
 export type Flags = {
   readonly config?: string;
@@ -115,7 +102,7 @@ export async function loadConfiguration(
   const dataDir =
     overrides.dataDir ?? resolve(folder, parsed.value?.dataDir ?? textAt(raw, 'dataDir') ?? '.posthorn');
   if (parsed.value !== undefined || problems[0]?.path !== '')
-    problems.push(...handlerComplaints(raw, { folder, dataDir }));
+    problems.push(...sourceNameProblems(raw), ...handlerComplaints(raw, { folder, dataDir }));
   if (beforeSecrets !== undefined) {
     const sources = soundSources(raw);
     const isSound = parsed.value !== undefined && problems.length === 0;
@@ -168,13 +155,28 @@ function portFrom(problems: ConfigProblem[], ...origins: [string, string | undef
   return undefined;
 }
 
+/** Names of sources that stand nowhere under `sources`. Judged where other parts of the file are wrong, too. */
+function sourceNameProblems(raw: unknown): ConfigProblem[] {
+  const sources = valueAt(raw, 'sources') ?? {};
+  const isUnknown = (name: unknown) => typeof name === 'string' && !Object.hasOwn(sources, name);
+  const handlers = listAt(raw, 'handlers').flatMap((handler, index) => {
+    const source = valueAt(handler, 'source');
+    const message = `names ${source}, which does not stand under sources; correct it or add it there`;
+    return isUnknown(source) ? [{ path: `handlers[${index}].source`, message }] : [];
+  });
+  const allowed = listAt(valueAt(raw, 'inbound'), 'allowed_sources').flatMap((entry, index) => {
+    const message = `names ${entry}, which does not stand under sources; correct it or remove it`;
+    const isNetwork = String(entry).includes('/');
+    return isUnknown(entry) && !isNetwork ? [{ path: `inbound.allowed_sources[${index}]`, message }] : [];
+  });
+  return [...handlers, ...allowed];
+}
+
 /** Also judged where other parts of the file are wrong, so that one start shows everything. */
 function handlerComplaints(raw: unknown, folders: { folder: string; dataDir: string }): ConfigProblem[] {
-  const handlers = valueAt(raw, 'handlers');
-  return (Array.isArray(handlers) ? handlers : []).flatMap((handler, index) => {
-    const parsed = handlersSchema.safeParse([handler]).data?.[0];
-    return parsed === undefined ? [] : handlerFileComplaints(parsed, `handlers[${index}]`, folders);
-  });
+  return listAt(raw, 'handlers').flatMap((handler, index) =>
+    handlerFileComplaints(handler, `handlers[${index}]`, folders),
+  );
 }
 
 function soundSources(raw: unknown): Record<string, SourceConfig> {
@@ -188,6 +190,11 @@ function soundSources(raw: unknown): Record<string, SourceConfig> {
 
 function valueAt(raw: unknown, key: string): unknown {
   return typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>)[key] : undefined;
+}
+
+function listAt(raw: unknown, key: string): unknown[] {
+  const value = valueAt(raw, key);
+  return Array.isArray(value) ? value : [];
 }
 
 function textAt(raw: unknown, key: string): string | undefined {
