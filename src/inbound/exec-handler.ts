@@ -94,8 +94,7 @@ function fitsEnvironment(name: string, body: Buffer): boolean {
 }
 
 function verdictOf(end: CommandEnd, timeoutMs: number): HandlerVerdict {
-  const note = end.omittedBytes > 0 ? `[${end.omittedBytes} bytes before this are left out]\n` : '';
-  const output = `${note}${end.output.toString('utf8')}`;
+  const output = outputText(end);
   switch (end.how) {
     case 'exited':
       if (end.exitCode === 0) return new HandlerVerdict('done', { output });
@@ -118,3 +117,11 @@ function verdictOf(end: CommandEnd, timeoutMs: number): HandlerVerdict {
       return new HandlerVerdict('failed', { reason: `the command cannot be started: ${end.reason}` });
   }
 }
+
+/** The end is what matters: the note takes its place from the beginning. */
+function outputText({ output, omittedBytes }: CommandEnd): string {
+  if (omittedBytes === 0) return output.toString('utf8');
+  const kept = output.subarray(mostNoteBytes);
+  return `[${omittedBytes + output.length - kept.length} bytes before this are left out]\n${kept.toString('utf8')}`;
+}
+const mostNoteBytes = 64;

@@ -21,8 +21,9 @@ export async function createFileHandlers(
 ): Promise<FileHandlers> {
   const base = join(dataDir, 'exec');
   // Also where no command is left in the configuration: bodies must not stay behind.
-  await sweepCommandFolders(base);
-  const commands = configs.some(({ exec }) => exec !== undefined) ? new Commands(base) : undefined;
+  for (const kept of await sweepCommandFolders(base))
+    log.warn({ event: 'exec.folder_kept', folder: kept }, `${kept} holds bodies and cannot be deleted`);
+  const commands = configs.some(({ exec }) => exec !== undefined) ? createCommands(base) : undefined;
   const secrets = createHandlerSecrets(configs, { folder, dataDir, log });
   const lookup = createNameLookup();
   const closers: (() => void)[] = [];
@@ -47,4 +48,16 @@ export async function createFileHandlers(
       await commands?.stop();
     },
   };
+}
+
+function createCommands(base: string): Commands {
+  try {
+    return new Commands(base);
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new Error(
+      `The folder ${base}, where commands find the bodies of webhooks, cannot be used (${reason}); let the user of posthorn write there, or set dataDir.`,
+      { cause },
+    );
+  }
 }

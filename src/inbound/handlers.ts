@@ -121,6 +121,7 @@ export async function loadHandlers(
   }
   for (const [index, handler] of handlers.entries())
     problems.push(...problemsOf(handler, handlers.slice(0, index), sourceCodes));
+  problems.push(...handlers.slice(fromFile.length).flatMap(optionProblemsOf));
   if (problems.length > 0) {
     throw new AppError(
       'HANDLER_MODULE_INVALID',
@@ -187,6 +188,13 @@ function problemsOf(handler: Handler, before: readonly Handler[], sourceCodes: r
     wrong('its name has more than 200 characters; give it a shorter one with {name}');
   if (before.some(({ name }) => name === handler.name))
     wrong('its name is used twice; give one of them another with {name}');
+  return problems;
+}
+
+/** The file's own handlers were judged with the file. */
+function optionProblemsOf(handler: Handler): string[] {
+  const problems: string[] = [];
+  const wrong = (what: string) => problems.push(`handler ${handler.name}: ${what}`);
   if (!isWhole(handler.concurrency, 1, 1_000)) wrong('concurrency must be a whole number from 1 to 1000');
   if (!isWhole(handler.timeoutMs, 1, mostTimeoutMs))
     wrong('timeoutMs must be a whole number from 1 to 86400000 (a day)');

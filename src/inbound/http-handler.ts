@@ -80,8 +80,9 @@ function verdictOf(status: number, { output, afterMs }: { output: string; afterM
 /** RFC 9110, 10.2.3: seconds, or a date. */
 function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
-  const at = Date.parse(value);
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  // Date.parse would take "-5" and "1.5" for dates, long past.
+  const at = /^[A-Z][a-z]+,? .*\d\d:\d\d:\d\d/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }
 

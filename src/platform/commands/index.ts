@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { accessSync, constants, mkdirSync, realpathSync } from 'node:fs';
+import { mkdtemp, readdir, readlink, realpath, rm, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { killGroup } from './group.ts';
 import type { CommandEnd, FromShim, ToShim } from './messages.ts';
+import { signalSession } from './session.ts';
 
 export type { CommandEnd } from './messages.ts';
 
@@ -37,10 +37,11 @@ export class Commands {
   readonly #running = new Map<number, Running>();
   #lastId = 0;
 
-  /** Makes `base` (0700) at once: throws where that is not possible. */
+  /** Makes `base` (0700) at once: throws where that is not possible, or nothing can be written there. */
   constructor(base: string) {
     mkdirSync(base, { recursive: true, mode: 0o700 });
-    this.#base = base;
+    accessSync(base, constants.W_OK | constants.X_OK);
+    this.#base = realpathSync(base);
   }
 
   /** Resolves when the command, and whatever it left in its group, has ended. Never rejects. */
@@ -68,7 +69,7 @@ export class Commands {
       await writeFile(path, bytes, { mode: 0o600 });
       return await use(path);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await remove(folder);
     }
   }
 
@@ -98,24 +99,29 @@ export class Commands {
       if (message.type === 'ended') this.#end(message.id, message.end);
       else this.#noteStart(message.id, message.pid);
     });
-    child.on('error', () => {});
-    child.on('exit', () => this.#forgetShim());
+    child.on('error', () => {
+      // One that could not be started (no memory, too many processes) never exits.
+      if (child.pid === undefined) this.#forgetShim(folder);
+    });
+    child.on('exit', () => this.#forgetShim(folder));
   }
 
   /** A shim that was killed leaves its commands behind: they are ended from here. The next run starts another. */
-  #forgetShim(): void {
+  #forgetShim(folder: string): void {
     clearInterval(this.#beats);
     this.#shim = undefined;
-    void rm(this.#folder as string, { recursive: true, force: true });
+    void remove(folder);
     for (const [id, { pid }] of this.#running) {
-      if (pid !== undefined) killGroup(pid, 'SIGKILL');
+      if (pid !== undefined) signalSession(pid, 'SIGKILL');
       this.#end(id, { how: 'killed', signal: 'SIGKILL', output: Buffer.alloc(0), omittedBytes: 0 });
     }
   }
 
+  /** The last words of a shim that was killed may come after its exit: nobody else would end that command. */
   #noteStart(id: number, pid: number): void {
     const running = this.#running.get(id);
-    if (running !== undefined) running.pid = pid;
+    if (running === undefined) signalSession(pid, 'SIGKILL');
+    else running.pid = pid;
   }
 
   #end(id: number, end: CommandEnd): void {
@@ -128,13 +134,26 @@ export class Commands {
   }
 }
 
-/** Deletes what processes that are gone left below `base`; a shim that still deletes its own is left to that. */
-export async function sweepCommandFolders(base: string): Promise<void> {
-  for (const name of await readdir(base).catch(() => [])) {
+/** A folder that a command made undeletable is not the run's fault: it is tried again with the shim's, and at the next start. */
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+}
+
+/**
+ * Deletes what processes that are gone left below `base`; a shim that still deletes its own is left to that. Gives the
+ * folders that could not be deleted.
+ */
+export async function sweepCommandFolders(base: string): Promise<string[]> {
+  const home = await realpath(base).catch(() => undefined);
+  const names = home === undefined ? [] : await readdir(home).catch(() => []);
+  const kept: string[] = [];
+  for (const name of names) {
     if (!name.startsWith('worker-')) continue;
-    const folder = join(base, name);
-    if (!(await isWorkedIn(folder))) await rm(folder, { recursive: true, force: true });
+    const folder = join(home as string, name);
+    if (await isWorkedIn(folder)) continue;
+    await rm(folder, { recursive: true, force: true }).catch(() => kept.push(folder));
   }
+  return kept;
 }
 
 /** A living shim works in its folder. Where there is no /proc, nothing is known, and the folder stays. */

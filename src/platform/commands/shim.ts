@@ -1,12 +1,12 @@
 /**
- * The process between a worker and its commands. It ends them whole, each in a process group of its own: at the
+ * The process between a worker and its commands. It ends them whole, each in a session of its own: at the
  * time-out, when the worker asks, when the worker is gone (its IPC channel closes), and when the worker stands still
  * (a stopped process keeps its channel open, but its beats are missing). So a takeover never runs beside a command
  * of the former worker. Its working folder is the worker's private one, which it deletes when it ends.
  */
 import { rmSync } from 'node:fs';
-import { type Child, startCommand } from './group.ts';
 import type { FromShim, ToShim } from './messages.ts';
+import { type Child, startCommand } from './start-command.ts';
 
 /** Less than a run's lease of 30 s. */
 const standsStillAfterMs = 20_000;
@@ -40,8 +40,11 @@ function start(order: Extract<ToShim, { type: 'run' }>): void {
 
 function end(): void {
   for (const child of running.values()) child.kill();
-  rmSync(folder, { recursive: true, force: true });
-  process.exit(0);
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } finally {
+    process.exit(0);
+  }
 }
 
 function say(message: FromShim): void {
