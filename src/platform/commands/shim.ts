@@ -17,7 +17,6 @@ let lastBeat = performance.now();
 
 // A terminal sends Ctrl-C to the whole group; the worker decides when its commands end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-process.on('disconnect', end);
 process.on('message', (message: ToShim) => {
   lastBeat = performance.now();
   if (message.type === 'run') start(message);
@@ -26,6 +25,10 @@ process.on('message', (message: ToShim) => {
 setInterval(() => {
   if (performance.now() - lastBeat > standsStillAfterMs) for (const child of running.values()) child.kill();
 }, 500);
+
+process.on('disconnect', end);
+// The worker may be gone before anybody listened.
+if (!process.connected) end();
 
 function start(order: Extract<ToShim, { type: 'run' }>): void {
   const { id } = order;
