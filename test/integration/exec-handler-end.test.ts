@@ -1,7 +1,7 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Handler } from '../../src/inbound/index.ts';
-import { useFileHandlers } from '../support/exec-handlers.ts';
+import { useFileHandlers } from '../support/file-handlers.ts';
 import { useWorkers } from '../support/worker.ts';
 
 const { clock, journal, start, query, runs } = useWorkers();

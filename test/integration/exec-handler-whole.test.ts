@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Commands, sweepCommandFolders } from '../../src/platform/commands/index.ts';
-import { isAlive, useFileHandlers } from '../support/exec-handlers.ts';
+import { isAlive, useFileHandlers } from '../support/file-handlers.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { useWorkers } from '../support/worker.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { afterEach, expect, it, vi } from 'vitest';
-import { useFileHandlers } from '../support/exec-handlers.ts';
+import { useFileHandlers } from '../support/file-handlers.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { useWorkers } from '../support/worker.ts';
 

@@ -27,6 +27,11 @@ setInterval(() => {
 }, 500);
 
 process.on('disconnect', end);
+// Whatever happens to this process, its commands do not outlive it.
+process.on('uncaughtException', (error) => {
+  console.error(error);
+  end();
+});
 // The worker may be gone before anybody listened.
 if (!process.connected) end();
 
@@ -51,5 +56,6 @@ function end(): void {
 }
 
 function say(message: FromShim): void {
-  if (process.connected) process.send?.(message);
+  // A worker that died in this instant makes it fail; without a callback that would be thrown here.
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }
