@@ -190,9 +190,10 @@ it('[IN-18] 200 runs, 50 at once, all end, and nothing is left', async () => {
     await script('cmp -s "$WEBHOOK_PAYLOAD_FILE" /dev/null; echo "$WEBHOOK_RUN_ID"', {}, { concurrency: 50 }),
   );
   await worker.round();
-  await worker.idle();
-  const { rows } = await query('select outcome, output, run from posthorn.run_attempts');
-  expect(rows).toHaveLength(200);
+  const rows = await waitFor('all to end', async () => {
+    const ended = await query('select outcome, output, run from posthorn.run_attempts');
+    return ended.rows.length === 200 && ended.rows;
+  });
   for (const { outcome, output, run } of rows) expect([outcome, output]).toEqual(['done', `${run}\n`]);
   expect(bodies()).toEqual([]);
 });
