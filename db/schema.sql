@@ -145,4 +145,14 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION posthorn.refuse_mark()
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the run is not held by this claim any more' using errcode = 'PH001';
+end
+$function$
+;
+
 CREATE TRIGGER events_moves BEFORE UPDATE OF status ON posthorn.events FOR EACH ROW WHEN (((old.status)::text IS DISTINCT FROM (new.status)::text)) EXECUTE FUNCTION posthorn.refuse_illegal_move();

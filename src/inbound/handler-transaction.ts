@@ -39,21 +39,20 @@ export class HandlerTransaction {
     return (await this.#client).query(sql, params);
   }
 
-  /** Runs `mark` inside and commits if it says true; rolls back otherwise. */
-  async commit(mark: (client: PoolClient) => Promise<boolean>): Promise<boolean> {
+  /**
+   * Sends `mark` and the commit behind it, and gives what the mark answered once both are through; undefined where
+   * nothing was committed. `mark` is one statement that fails if it may not be committed: PostgreSQL then answers the
+   * commit with a rollback. Throws the mark's error, or the commit's, after which nobody knows.
+   */
+  async commit<T>(mark: (client: PoolClient) => Promise<T>): Promise<T | undefined> {
     if (this.#isOver || this.#client === undefined) throw new Error('the transaction is over');
     this.#isOver = true;
     const client = await this.#client;
-    try {
-      const isMine = await mark(client);
-      // PostgreSQL answers ROLLBACK to the commit of a transaction in which a statement failed.
-      const { command } = await client.query(isMine ? 'commit' : 'rollback');
-      client.release(this.#isSessionChanged);
-      return isMine && command === 'COMMIT';
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
+    const [marked, ended] = await Promise.allSettled([mark(client), client.query('commit')]);
+    client.release(ended.status === 'rejected' || this.#isSessionChanged);
+    if (ended.status === 'rejected') throw ended.reason;
+    if (marked.status === 'rejected') throw marked.reason;
+    return ended.value.command === 'COMMIT' ? marked.value : undefined;
   }
 
   async rollback(): Promise<void> {

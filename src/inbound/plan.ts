@@ -18,15 +18,16 @@ const rowsPerRound = 500;
 /** Longer than an insert may take: what is not visible by then was never committed. */
 const holeLivesMs = 15_000;
 const mostHoles = 1_000;
-/** From time to time everything accepted is looked at again, whatever was remembered. */
+/** From time to time what is accepted is looked at again, whatever was remembered. */
 const sweepEveryMs = 60_000;
-const mostRestMs = 100;
+const mostIdsInFlight = 2_000;
+const mostRestMs = 200;
 
 /**
  * Makes the runs of accepted events. Each new row is looked at once: a cursor goes up by id, and ids that were passed
  * over because their transaction was still open are remembered as holes until they show. So events that no handler
- * wants cost nothing further, however many wait. A sweep over everything accepted, at the start and every minute,
- * finds what was accepted before, or was lost by whoever died.
+ * wants cost nothing further, however many wait. A sweep over what is accepted, at the start and every minute, finds
+ * what was there before, or was lost by whoever died.
  */
 export class Planner {
   readonly #subscriptions: readonly Subscription[];
@@ -37,6 +38,8 @@ export class Planner {
   #cursor: number | undefined;
   #holes: (Span & { seenAt: number })[] = [];
   #sweptId = 0;
+  /** Where the next sweep begins: the first two look at everything, later ones at what came in the last two minutes. */
+  #nextSweepFrom = 0;
   #sweepAt = 0;
 
   constructor(
@@ -89,34 +92,41 @@ export class Planner {
     // A clock that was set back must not put the next sweep off.
     if (now < this.#sweepAt && this.#sweepAt - now <= sweepEveryMs) return false;
     const { pool } = this.#deps;
-    // Before the first sweep looks: what is committed later is above.
-    this.#cursor ??= await findLastId(pool);
+    // Before the first sweep looks: what is committed later is above, but for what is being written just now.
+    this.#cursor ??= Math.max(0, (await findLastId(pool)) - mostIdsInFlight);
     const options = { aboveId: this.#sweptId, limit: rowsPerRound };
     const { wanted, lastId, count } = await examineAccepted(pool, this.#subscriptions, options);
     const planned = await this.#plan(wanted, now);
     if (count === rowsPerRound) {
       this.#sweptId = lastId as number;
-      this.#loop.wake();
+      this.#loop.wake({ isCertain: true });
       return true;
     }
-    this.#sweptId = 0;
+    [this.#sweptId, this.#nextSweepFrom] = [this.#nextSweepFrom, this.#cursor];
     this.#sweepAt = now + sweepEveryMs;
     return planned;
   }
 
   async #lookAtFresh(now: number): Promise<boolean> {
+    let planned = false;
+    for (;;) {
+      const { found, isMore } = await this.#lookAtSome(now);
+      planned ||= found;
+      if (!isMore) return planned;
+    }
+  }
+
+  async #lookAtSome(now: number): Promise<{ found: boolean; isMore: boolean }> {
     const examined = await examineFresh(this.#deps.pool, this.#subscriptions, {
       aboveId: this.#cursor as number,
       holes: this.#holes,
       limit: rowsPerRound,
     });
-    const planned = await this.#plan(examined.wanted, now);
+    const found = await this.#plan(examined.wanted, now);
     // Only now: a plan that failed must look at the same rows again.
     this.#cursor = examined.lastId ?? this.#cursor;
     this.#rememberHoles(examined);
-    if (examined.count < rowsPerRound) return planned;
-    this.#loop.wake();
-    return true;
+    return { found, isMore: examined.count === rowsPerRound };
   }
 
   #rememberHoles({ holes, filled }: { holes: readonly Span[]; filled: readonly number[] }): void {

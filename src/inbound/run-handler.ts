@@ -7,7 +7,7 @@ import { findEventBody } from './event-store.ts';
 import { HandlerTransaction } from './handler-transaction.ts';
 import { type Handler, type HandlerContext, type HandlerEvent, HandlerVerdict } from './handlers.ts';
 import { type Answer, endOf, leastDeferralMs, mostDeferralMs } from './run-end.ts';
-import { finishRun, giveBackRun, type NextClaim, type RunEnd } from './run-store.ts';
+import { finishRun, giveBackRun, markRefused, type NextClaim, type RunEnd } from './run-store.ts';
 
 /** How long a handler that is cut may take to let go, before its run is given back. */
 const letGoMs = 2_000;
@@ -167,25 +167,25 @@ async function endAnswered(
     await tx.rollback();
     return mark(run, end, deps);
   }
-  let next: ClaimedRun | undefined;
   try {
-    const isCommitted = await tx.commit(async (client) => {
-      const marked = await finishRun(client, run, end, {
-        inTransactionOfRun: true,
-        next: deps.nextClaim(run),
-      });
-      next = marked?.next;
-      return marked !== undefined;
-    });
-    if (isCommitted) return { outcome: end.outcome, next };
-    // Not marked: somebody else has the run (then this mark changes nothing either), or the handler ended `tx` itself.
-    return mark(run, endOf(run, { error: new Error(endedByHandler) }, deps.clock.now()), deps);
+    const next = deps.nextClaim(run);
+    const marked = await tx.commit((client) =>
+      finishRun(client, run, end, { inTransactionOfRun: true, next }),
+    );
+    if (marked !== undefined) return { outcome: end.outcome, next: marked.next };
+    return markFailed(run, new Error(failedInside), deps);
   } catch (error) {
+    const state = sqlState(error);
+    // Somebody else has the run (then this mark changes nothing either), or the handler ended `tx` itself.
+    if (state === markRefused) return markFailed(run, new Error(endedByHandler), deps);
+    if (state === '25P02') return markFailed(run, new Error(failedInside), deps);
     // The commit's answer may be lost. If it did commit, this mark finds the run done and changes nothing.
-    const shown = sqlState(error) === '25P02' ? new Error(failedInside) : error;
-    const marked = await mark(run, endOf(run, { error: shown }, deps.clock.now()), deps);
-    return { ...marked, isDoubtful: true };
+    return { ...(await markFailed(run, error, deps)), isDoubtful: true };
   }
+}
+
+function markFailed(run: ClaimedRun, error: unknown, deps: RunDeps): Promise<TryEnd> {
+  return mark(run, endOf(run, { error }, deps.clock.now()), deps);
 }
 
 const endedByHandler =

@@ -61,6 +61,8 @@ export type NextClaim = { readonly leaseMs: number; readonly now: Date; readonly
  * Marks the end of a try. Names the claim's holder and epoch: undefined means that somebody else has the run by now, so the
  * caller rolls back. Run first, then event, as everywhere. With `next` the slot is handed on: the handler's next due
  * run is claimed in the same statement, so that the number of running ones stays as it is and no lock is needed.
+ *
+ * In the run's own transaction a mark that changes nothing fails, so that a commit sent behind it commits nothing either.
  */
 export async function finishRun(
   db: Queryable,
@@ -88,7 +90,7 @@ settled as (${settleEvents(`select event, 1 as runs, status = 'failed' as failed
   from ended_runs where status <> 'waiting'`)})
 ${
   next === undefined
-    ? 'select exists (select from ended_runs) as marked, null as next'
+    ? `select ${marked} as marked, null as next`
     : `,
 due as (
   select id from posthorn.runs
@@ -97,7 +99,7 @@ due as (
   order by next_attempt_at, event limit 1 for update skip locked
 ),
 claimed as (${claimDue({ now: '$14', holder: '$12', leaseMs: '$15' })})
-select exists (select from ended_runs) as marked, (select to_json(claimed) from claimed) as next`
+select ${marked} as marked, (select to_json(claimed) from claimed) as next`
 }`,
     values: [
       run.id,
@@ -119,6 +121,12 @@ select exists (select from ended_runs) as marked, (select to_json(claimed) from 
   if (row?.marked !== true) return undefined;
   return { next: row.next === null ? undefined : withDates(row.next) };
 }
+
+const marked =
+  'case when exists (select from ended_runs) then true when $10 then posthorn.refuse_mark() else false end';
+
+/** SQLSTATE of a mark in the run's transaction that found no row. */
+export const markRefused = 'PH001';
 
 /** As JSON says it. */
 type ClaimedRow = Omit<ClaimedRun, 'deferredSince' | 'receivedAt' | 'dueAt'> & {

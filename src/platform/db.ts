@@ -32,6 +32,8 @@ export type PoolOptions = {
   readonly statementTimeoutMs?: number;
   /** The client gives up on an answer after this and drops the connection; default: the statement's time-out and 2 s. */
   readonly queryTimeoutMs?: number;
+  /** Statements are sent without waiting for the answers to those before, in order. Default false. */
+  readonly pipeline?: boolean;
   /** False leaves int8 as text, as node-postgres does by itself; for a user's own statements. Default true. */
   readonly numbers?: boolean;
 };
@@ -49,6 +51,7 @@ export function createPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    pipeline: options.pipeline === true,
     query_timeout: options.queryTimeoutMs ?? statementTimeoutMs + 2_000,
     ...(options.numbers === false ? {} : { types: numberTypes }),
     ...(isPooled

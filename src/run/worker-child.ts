@@ -100,6 +100,7 @@ function createWorkerPools(order: WorkerOrder, log: Log) {
       ...shared,
       name: 'handlers',
       most: 20,
+      pipeline: true,
       statementTimeoutMs: 0,
       queryTimeoutMs: 0,
       numbers: false,

@@ -43,7 +43,7 @@ export async function createWorker(
 ): Promise<TestWorker> {
   const holder = randomUUID();
   const make = (name: string, most: number, numbers = true) =>
-    createPool({ address: database.address, name, most, log: quietLog, numbers });
+    createPool({ address: database.address, name, most, log: quietLog, numbers, pipeline: !numbers });
   const pools = { pool: make('work', 5), txPool: make('handlers', 20, false), leasePool: make('lease', 1) };
   const sourceIds = await registerSources(pools.pool, [...new Set(handlers.map(({ source }) => source))]);
   const listeners = new Listeners(quietLog);
