@@ -40,7 +40,7 @@ export { type Journal, type JournalMetrics, JournalWriter } from './journal.ts';
 export { registerSources } from './journal-store.ts';
 export { Listeners, type WebhookProcessingFailed, type WebhookReceived } from './listeners.ts';
 export { type Arrival, createReceive, type Receive } from './receive.ts';
-export { expireLeases } from './run-store.ts';
+export { expireLeases, planMarks } from './run-store.ts';
 export {
   type InboundGroup,
   inboundGroupSchema,

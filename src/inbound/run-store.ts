@@ -122,6 +122,27 @@ select ${marked} as marked, (select to_json(claimed) from claimed) as next`
   return { next: row.next === null ? undefined : withDates(row.next) };
 }
 
+/**
+ * Has the marks planned for a new connection of handlers as for large tables (`byIndex` of platform/db); its settings
+ * stay as the handlers' own statements want them.
+ */
+export async function planMarks(client: Queryable): Promise<void> {
+  const at = new Date(0);
+  const nobody = { id: '00000000-0000-0000-0000-000000000000', epoch: 0, holder: '', handler: '' };
+  const end = {
+    outcome: 'done',
+    status: 'done',
+    endedAt: at,
+    nextAttemptAt: at,
+    countsAttempt: true,
+  } as const;
+  const none = { deferredSince: null, output: null, error: null };
+  await client.query('set enable_seqscan = off; set plan_cache_mode = force_generic_plan');
+  for (const next of [undefined, { leaseMs: 0, now: at, from: at }])
+    await finishRun(client, nobody, { ...end, ...none }, { next });
+  await client.query('reset enable_seqscan; reset plan_cache_mode');
+}
+
 const marked =
   'case when exists (select from ended_runs) then true when $10 then posthorn.refuse_mark() else false end';
 

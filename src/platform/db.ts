@@ -32,8 +32,15 @@ export type PoolOptions = {
   readonly statementTimeoutMs?: number;
   /** The client gives up on an answer after this and drops the connection; default: the statement's time-out and 2 s. */
   readonly queryTimeoutMs?: number;
+  /**
+   * Statements of this pool read by index whatever the planner thinks. A plan is kept while its table grows: made for an
+   * empty one, it would read the whole table each time, until that is analyzed. Default false.
+   */
+  readonly byIndex?: boolean;
   /** Statements are sent without waiting for the answers to those before, in order. Default false. */
   readonly pipeline?: boolean;
+  /** Awaited for each new connection before it is used. */
+  readonly onConnect?: (client: Queryable) => Promise<void>;
   /** False leaves int8 as text, as node-postgres does by itself; for a user's own statements. Default true. */
   readonly numbers?: boolean;
 };
@@ -52,12 +59,14 @@ export function createPool(options: PoolOptions): Pool {
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     pipeline: options.pipeline === true,
+    ...(options.onConnect === undefined || isPooled ? {} : { onConnect: options.onConnect }),
     query_timeout: options.queryTimeoutMs ?? statementTimeoutMs + 2_000,
     ...(options.numbers === false ? {} : { types: numberTypes }),
     ...(isPooled
       ? {}
       : {
           application_name: `posthorn ${options.name}`,
+          ...(options.byIndex ? { options: '-c enable_seqscan=off' } : {}),
           statement_timeout: statementTimeoutMs,
           idle_in_transaction_session_timeout: 60_000,
         }),

@@ -10,6 +10,7 @@ import {
   type FileHandlers,
   type InboundWorker,
   loadHandlers,
+  planMarks,
   registerSources,
 } from '../inbound/index.ts';
 import { DatabaseClock } from '../platform/database-clock.ts';
@@ -93,14 +94,15 @@ function asStartError(error: unknown): AppError {
 function createWorkerPools(order: WorkerOrder, log: Log) {
   const shared = { address: order.address, log };
   return {
-    work: createPool({ ...shared, name: 'work', most: 5 }),
+    work: createPool({ ...shared, name: 'work', most: 5, byIndex: true }),
     // Heartbeats must neither wait for other statements nor hang.
-    lease: createPool({ ...shared, name: 'lease', most: 1, statementTimeoutMs: 2_000 }),
+    lease: createPool({ ...shared, name: 'lease', most: 1, statementTimeoutMs: 2_000, byIndex: true }),
     handlers: createPool({
       ...shared,
       name: 'handlers',
       most: 20,
       pipeline: true,
+      onConnect: planMarks,
       statementTimeoutMs: 0,
       queryTimeoutMs: 0,
       numbers: false,

@@ -13,7 +13,7 @@ const restartBackoff: Backoff = { firstMs: 1_000, mostMs: 30_000, jitter: 0.2 };
 /** A child that has lived this long starts with the shortest wait again. */
 const soundAfterMs = 60_000;
 const standsStillAfterMs = 20_000;
-const wakeEveryMs = 10;
+const wakeEveryMs = 20;
 const killAfterMs = 13_000;
 
 const entry = fileURLToPath(new URL(`./worker-child${extname(import.meta.url)}`, import.meta.url));
@@ -61,7 +61,7 @@ export class WorkerProcess {
     return new Promise((resolve, reject) => this.#spawn({ resolve, reject }));
   }
 
-  /** Tells the worker that there may be work: the first of a burst at once, then at most one in 10 ms, the last always. */
+  /** Tells the worker that there may be work: the first of a burst at once, then at most one in 20 ms, the last always. */
   wake(): void {
     this.#wakes.wake();
   }
