@@ -41,9 +41,11 @@ export async function findDue(
   where status = 'waiting' and deaths > 0 and next_attempt_at <= $2 and handler = any($1::text[])
   order by next_attempt_at limit 1)
 union all
-select name, false from unnest($1::text[], $3::timestamptz[]) as mine(name, since)
-where exists (select from posthorn.runs
-  where handler = name and status = 'waiting' and deaths = 0 and next_attempt_at between since and $2)`,
+-- Lateral with a limit, not "exists": PostgreSQL might read all that is due to join it.
+select name, false from unnest($1::text[], $3::timestamptz[]) as mine(name, since), lateral (
+  select from posthorn.runs
+  where handler = name and status = 'waiting' and deaths = 0 and next_attempt_at between since and $2
+  limit 1) as due`,
     values: [handlers.map(({ name }) => name), now, handlers.map(({ from }) => from)],
   });
   return rows;

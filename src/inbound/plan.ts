@@ -21,6 +21,8 @@ const mostHoles = 1_000;
 /** From time to time what is accepted is looked at again, whatever was remembered. */
 const sweepEveryMs = 60_000;
 const mostIdsInFlight = 2_000;
+/** What comes in a stream gets its runs in handfuls: a statement for each event would cost more than running it. */
+const leastRestMs = 10;
 const mostRestMs = 200;
 
 /**
@@ -28,14 +30,19 @@ const mostRestMs = 200;
  * over because their transaction was still open are remembered as holes until they show. So events that no handler
  * wants cost nothing further, however many wait. A sweep over what is accepted, at the start and every minute, finds
  * what was there before, or was lost by whoever died.
+ *
+ * While ingest is under pressure, handlers that have enough due are put off: their events are taken up where they were
+ * left, as soon as they need them. Runs that nobody starts for a while would cost ingest as much as those that run.
  */
 export class Planner {
   readonly #subscriptions: readonly Subscription[];
-  readonly #deps: { pool: Pool; clock: Clock };
+  readonly #deps: { pool: Pool; clock: Clock; isPutOff?: (handler: string) => boolean };
   readonly #onPlanned: (events: readonly TakenEvent[]) => void;
   readonly #loop: Loop;
   #poll: NodeJS.Timeout | undefined;
   #cursor: number | undefined;
+  /** Handlers that were put off, and the id behind which their events were not looked at for them. */
+  readonly #putOff = new Map<string, number>();
   #holes: (Span & { seenAt: number })[] = [];
   #sweptId = 0;
   /** Where the next sweep begins: the first two look at everything, later ones at what came in the last two minutes. */
@@ -44,7 +51,13 @@ export class Planner {
 
   constructor(
     subscriptions: readonly Subscription[],
-    deps: { pool: Pool; clock: Clock; log: Log },
+    deps: {
+      pool: Pool;
+      clock: Clock;
+      log: Log;
+      /** Whether this handler's events should wait for now. */
+      isPutOff?: (handler: string) => boolean;
+    },
     /** Called when there are new runs, with those events whose runs were made here, after the commit of that. */
     onPlanned: (events: readonly TakenEvent[]) => void,
   ) {
@@ -53,6 +66,7 @@ export class Planner {
     this.#onPlanned = onPlanned;
     this.#loop = new Loop({
       round: () => this.#round(),
+      leastRestMs,
       mostRestMs,
       onError: (error) =>
         deps.log.warn(
@@ -84,18 +98,21 @@ export class Planner {
   async #round(): Promise<boolean> {
     const now = this.#deps.clock.now();
     const swept = await this.#sweep(now);
+    const takenUp = await this.#takeUp(now);
     const fresh = await this.#lookAtFresh(now);
-    return swept || fresh;
+    return swept || takenUp || fresh;
   }
 
   async #sweep(now: number): Promise<boolean> {
     // A clock that was set back must not put the next sweep off.
     if (now < this.#sweepAt && this.#sweepAt - now <= sweepEveryMs) return false;
     const { pool } = this.#deps;
+    const subscriptions = this.#subscriptionsFrom(this.#sweptId);
+    if (subscriptions.length === 0) return false;
     // Before the first sweep looks: what is committed later is above, but for what is being written just now.
     this.#cursor ??= Math.max(0, (await findLastId(pool)) - mostIdsInFlight);
     const options = { aboveId: this.#sweptId, limit: rowsPerRound };
-    const { wanted, lastId, count } = await examineAccepted(pool, this.#subscriptions, options);
+    const { wanted, lastId, count } = await examineAccepted(pool, subscriptions, options);
     const planned = await this.#plan(wanted, now);
     if (count === rowsPerRound) {
       this.#sweptId = lastId as number;
@@ -105,6 +122,35 @@ export class Planner {
     [this.#sweptId, this.#nextSweepFrom] = [this.#nextSweepFrom, this.#cursor];
     this.#sweepAt = now + sweepEveryMs;
     return planned;
+  }
+
+  /** Those that are not put off now. From here on, the others lack what is behind `fromId`, unless all are put off. */
+  #subscriptionsFrom(fromId: number): Subscription[] {
+    const isPutOff = this.#deps.isPutOff ?? (() => false);
+    const wanting = this.#subscriptions.filter(({ handler }) => !isPutOff(handler));
+    if (wanting.length === 0) return [];
+    for (const { handler } of this.#subscriptions)
+      if (isPutOff(handler)) this.#putOff.set(handler, Math.min(fromId, this.#putOff.get(handler) ?? fromId));
+    return wanting;
+  }
+
+  /** What was passed over for handlers that want events again. */
+  async #takeUp(now: number): Promise<boolean> {
+    let found = false;
+    for (const [handler, aboveId] of this.#putOff) {
+      if (this.#deps.isPutOff?.(handler)) continue;
+      const own = this.#subscriptions.filter((subscription) => subscription.handler === handler);
+      const options = { aboveId, limit: rowsPerRound };
+      const { wanted, lastId, count } = await examineAccepted(this.#deps.pool, own, options);
+      found = (await this.#plan(wanted, now)) || found;
+      if (count === rowsPerRound && (lastId as number) < (this.#cursor as number)) {
+        this.#putOff.set(handler, lastId as number);
+        this.#loop.wake();
+      } else {
+        this.#putOff.delete(handler);
+      }
+    }
+    return found;
   }
 
   async #lookAtFresh(now: number): Promise<boolean> {
@@ -117,8 +163,10 @@ export class Planner {
   }
 
   async #lookAtSome(now: number): Promise<{ found: boolean; isMore: boolean }> {
-    const examined = await examineFresh(this.#deps.pool, this.#subscriptions, {
-      aboveId: this.#cursor as number,
+    const subscriptions = this.#subscriptionsFrom(this.#cursor as number);
+    if (this.#cursor === undefined || subscriptions.length === 0) return { found: false, isMore: false };
+    const examined = await examineFresh(this.#deps.pool, subscriptions, {
+      aboveId: this.#cursor,
       holes: this.#holes,
       limit: rowsPerRound,
     });

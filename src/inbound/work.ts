@@ -4,9 +4,11 @@ import type { Log } from '../platform/log.ts';
 import { Loop } from '../platform/loop.ts';
 import { type ClaimedRun, claimRuns, findDue } from './claim-store.ts';
 import type { Handler } from './handlers.ts';
+import { Pace } from './pace.ts';
 import { mostAttempts } from './run-end.ts';
 import { type FailedRun, type RunningTry, startTry, type TryOutcome } from './run-handler.ts';
 import { giveBackStrays, type NextClaim, renewLeases, type TakenOver, takeOverRuns } from './run-store.ts';
+import { Slots } from './slots.ts';
 
 const leaseMs = 30_000;
 /** A lease is believed for less than it lasts, counted from before its renewal was sent. */
@@ -30,6 +32,9 @@ type Deps = {
   log: Log;
   metrics?: WorkMetrics;
   onFailed?: (run: FailedRun) => void;
+  /** Called when a handler has nothing due any more. */
+  onEmpty?: () => void;
+  pace?: Pace;
 };
 
 type Running = { handler: string; isSuspect: boolean; attempt: RunningTry; believedFrom: Moment };
@@ -45,14 +50,16 @@ export class Work {
   readonly #deps: Deps;
   readonly #loop: Loop;
   readonly #running = new Map<string, Running>();
-  /** Runs that were cut but whose handler has not let go: they keep their slot (up to twice the time-out). */
-  readonly #busy = new Map<string, number>();
+  readonly #slots: Slots;
   #timers: NodeJS.Timeout[] = [];
   #askAgain: NodeJS.Timeout | undefined;
   #isStopping = false;
   /** When the last claimed run of a handler was due: for up to a second, what was due before is passed over. */
   readonly #passed = new Map<string, Date>();
   #takenOverAt = Number.NEGATIVE_INFINITY;
+  readonly #pace: Pace;
+  /** Handlers that had more due when they were last looked at. */
+  readonly #waiting = new Set<string>();
   #straysAt = Number.POSITIVE_INFINITY;
   #isSuspectDue = false;
 
@@ -60,6 +67,12 @@ export class Work {
     this.#handlers = new Map(handlers.map((handler) => [handler.name, handler]));
     this.#holder = holder;
     this.#deps = deps;
+    this.#pace = deps.pace ?? new Pace();
+    this.#slots = new Slots({
+      log: deps.log,
+      onFree: () => this.wake(),
+      onLeaked: (handler) => deps.metrics?.runEnded(handler, 'leaked'),
+    });
     this.#loop = new Loop({
       round: () => this.#round(),
       mostRestMs,
@@ -125,6 +138,11 @@ export class Work {
     // A run whose worker died has this worker to itself, so that only the guilty one can kill again.
     if ([...this.#running.values()].some(({ isSuspect }) => isSuspect)) return false;
     if (suspect !== undefined) return this.#running.size === 0 && (await this.#claim(suspect, now)) > 0;
+    for (const { name } of handlers)
+      this.#note(
+        name,
+        due.some(({ handler }) => handler === name),
+      );
     let claimed = 0;
     for (const { handler, isSuspect } of due) claimed += await this.#claim({ handler, isSuspect }, now);
     return claimed > 0;
@@ -132,7 +150,9 @@ export class Work {
 
   async #claim(due: { handler: string; isSuspect: boolean }, now: Date): Promise<number> {
     const handler = this.#handlers.get(due.handler) as Handler;
-    const limit = handler.concurrency - (this.#busy.get(handler.name) ?? 0);
+    const free = handler.concurrency - this.#slots.taken(handler.name);
+    const limit = this.#pace.allowed(free);
+    if (limit < free) this.#askAgainSoon();
     if (limit <= 0 || this.#isStopping) return 0;
     const believedFrom = moment();
     const { name, concurrency } = handler;
@@ -143,14 +163,19 @@ export class Work {
       throw error;
     });
     if (claimed === 'busy') {
-      this.#askAgain ??= setTimeout(() => {
-        this.#askAgain = undefined;
-        this.wake();
-      }, askAgainMs);
+      this.#askAgainSoon();
       return 0;
     }
+    this.#note(name, claimed.length === limit);
     for (const run of claimed) this.#begin(run, handler, believedFrom);
     return claimed.length;
+  }
+
+  #askAgainSoon(): void {
+    this.#askAgain ??= setTimeout(() => {
+      this.#askAgain = undefined;
+      this.wake({ isCertain: true });
+    }, askAgainMs);
   }
 
   /** Renews all leases in one statement; runs that are somebody else's by now are cut. */
@@ -204,23 +229,37 @@ export class Work {
   #begin(run: ClaimedRun, handler: Handler, believedFrom: Moment): void {
     if (run.deaths === 0) this.#passed.set(handler.name, run.dueAt);
     let endingFrom = believedFrom;
+    let isAsked = false;
     const nextClaim = () => {
       endingFrom = moment();
-      return this.#nextClaim(handler);
+      const claim = this.#nextClaim(handler);
+      isAsked = claim !== undefined;
+      return claim;
     };
+    this.#pace.started(1);
     const attempt = startTry(run, handler, { ...this.#deps, nextClaim });
     const isSuspect = run.deaths > 0;
     this.#running.set(run.id, { handler: handler.name, isSuspect, attempt, believedFrom });
-    this.#busy.set(handler.name, (this.#busy.get(handler.name) ?? 0) + 1);
     const startedAt = performance.now();
     void attempt.ended.then(({ outcome, next, isDoubtful = false }) => {
       this.#running.delete(run.id);
       this.#reportEnded(run, outcome, Math.round(performance.now() - startedAt));
       if (isDoubtful) this.#lookForStraysLater();
+      if (isAsked) this.#note(handler.name, next !== undefined);
       if (next === undefined) this.wake();
       else this.#begin(next, handler, endingFrom);
     });
-    this.#freeSlotLater(attempt, handler);
+    this.#slots.take(attempt, handler);
+  }
+
+  /** Whether a handler had more due when it was last looked at. */
+  hasWaiting(handler: string): boolean {
+    return this.#waiting.has(handler);
+  }
+
+  #note(handler: string, hasMore: boolean): void {
+    if (hasMore) this.#waiting.add(handler);
+    else if (this.#waiting.delete(handler)) this.#deps.onEmpty?.();
   }
 
   #dueFrom(handler: string): Date {
@@ -235,8 +274,8 @@ export class Work {
 
   /** Its slot goes on to the handler's next run, unless something else must come first. */
   #nextClaim(handler: Handler): NextClaim | undefined {
-    const isFull = (this.#busy.get(handler.name) ?? 0) > handler.concurrency;
-    if (this.#isStopping || this.#isSuspectDue || isFull) return undefined;
+    const isFull = this.#slots.taken(handler.name) > handler.concurrency;
+    if (this.#isStopping || this.#isSuspectDue || isFull || this.#pace.allowed(1) < 1) return undefined;
     return { leaseMs, now: new Date(this.#deps.clock.now()), from: this.#dueFrom(handler.name) };
   }
 
@@ -248,28 +287,6 @@ export class Work {
       `${handler} ${outcome} ${source} ${eventId}`,
     );
     this.#deps.metrics?.runEnded(handler, outcome);
-  }
-
-  /** The slot is free when the handler's promise is over, or after twice its time-out: then it counts as leaked. */
-  #freeSlotLater(attempt: RunningTry, handler: Handler): void {
-    let isFree = false;
-    const free = (isLeaked: boolean) => {
-      if (isFree) return;
-      isFree = true;
-      clearTimeout(leak);
-      this.#busy.set(handler.name, (this.#busy.get(handler.name) ?? 1) - 1);
-      if (isLeaked) {
-        this.#deps.log.error(
-          { event: 'run.leaked', run: attempt.run.id, handler: handler.name },
-          'a handler ignores its signal long after its time-out',
-        );
-        this.#deps.metrics?.runEnded(handler.name, 'leaked');
-      }
-      this.wake();
-    };
-    const leak = setTimeout(() => free(true), 2 * handler.timeoutMs);
-    leak.unref();
-    void Promise.all([attempt.settled, attempt.ended]).then(() => free(false));
   }
 
   #dropUnbelieved(): void {

@@ -4,6 +4,7 @@ import type { Pool } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
 import type { Handler } from './handlers.ts';
 import type { Listeners } from './listeners.ts';
+import { Pace } from './pace.ts';
 import { Planner } from './plan.ts';
 import { Work, type WorkMetrics } from './work.ts';
 
@@ -11,6 +12,8 @@ export type InboundWorker = {
   start(): void;
   /** There may be new events. */
   wake(): void;
+  /** Told every tenth of a second by a gateway on the same machine: whether ingest is under pressure. */
+  judge(isPressed: boolean): void;
   /** Takes no more, lets handlers end for `graceMs`, then gives their runs back. Twice is fine. */
   stop(graceMs: number): Promise<void>;
 };
@@ -32,13 +35,26 @@ export function createInboundWorker(
     metrics?: WorkMetrics;
   },
 ): InboundWorker & { readonly planner: Planner; readonly work: Work } {
-  const work = new Work(handlers, { holder }, { ...deps, onFailed: (run) => listeners.tell('failed', run) });
+  const pace = new Pace();
+  const work: Work = new Work(
+    handlers,
+    { holder },
+    {
+      ...deps,
+      pace,
+      onFailed: (run) => listeners.tell('failed', run),
+      onEmpty: () => {
+        if (pace.isPressed) planner.wake();
+      },
+    },
+  );
   const subscriptions = handlers.map(({ name, source, patterns }) => ({
     handler: name,
     source: sourceIds.get(source) as number,
     regex: patternsToRegex(patterns),
   }));
-  const planner = new Planner(subscriptions, deps, (events) => {
+  const isPutOff = (handler: string) => pace.isPressed && work.hasWaiting(handler);
+  const planner: Planner = new Planner(subscriptions, { ...deps, isPutOff }, (events) => {
     work.wake({ isCertain: true });
     for (const event of events) listeners.tell('received', event);
   });
@@ -51,6 +67,7 @@ export function createInboundWorker(
     },
     // The planner wakes the work when it has found some.
     wake: () => planner.wake(),
+    judge: (isPressed) => pace.judge(isPressed),
     stop: async (graceMs) => {
       await planner.stop();
       await work.stop(graceMs);

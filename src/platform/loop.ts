@@ -1,15 +1,17 @@
-const leastRestMs = 5;
+const firstRestMs = 5;
 /** After this long without a round nothing of a former flood matters. */
 const forgetMs = 1_000;
 
 /**
  * Runs rounds one at a time. Wakes that come during a round make a single further one. With `mostRestMs`, rounds that
  * find nothing to do although they were asked for move apart, up to that: a flood of wakes that do not concern us
- * then costs a few rounds a second, while the first wake after a pause still starts one at once.
+ * then costs a few rounds a second, while the first wake after a pause still starts one at once. `leastRestMs` lies between
+ * any two rounds, so that what comes in a stream is taken in handfuls.
  */
 export class Loop {
   readonly #round: () => Promise<boolean>;
   readonly #onError: (error: Error) => void;
+  readonly #leastRestMs: number;
   readonly #mostRestMs: number;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -23,16 +25,19 @@ export class Loop {
   constructor({
     round,
     onError,
-    mostRestMs = 0,
+    leastRestMs = 0,
+    mostRestMs = leastRestMs,
   }: {
     /** Says whether it found something to do. */
     round: () => Promise<boolean>;
     /** Of a round that threw; the next wake starts another. */
     onError: (error: Error) => void;
+    leastRestMs?: number;
     mostRestMs?: number;
   }) {
     this.#round = round;
     this.#onError = onError;
+    this.#leastRestMs = leastRestMs;
     this.#mostRestMs = mostRestMs;
   }
 
@@ -59,8 +64,10 @@ export class Loop {
 
   /** Wakes without any rest; resolves when no round is left to do. */
   async run(): Promise<void> {
-    this.wake({ isCertain: true });
-    while (this.#running !== undefined) await this.#running;
+    do {
+      this.wake({ isCertain: true });
+      await this.#running;
+    } while (this.#isWoken && !this.#isStopped);
   }
 
   /** No further round; resolves when the one in flight has ended. Twice is fine. */
@@ -82,14 +89,14 @@ export class Loop {
 
   async #once(): Promise<void> {
     this.#isWoken = false;
-    const restMs = Math.min(this.#mostRestMs, Math.max(leastRestMs, 2 * this.#restMs));
+    const restMs = Math.min(this.#mostRestMs, Math.max(firstRestMs, 2 * this.#restMs));
     let isFruitful = false;
     try {
       isFruitful = await this.#round();
     } catch (error) {
       this.#onError(error as Error);
     }
-    this.#restMs = isFruitful || this.#isCertain ? 0 : restMs;
+    this.#restMs = this.#isCertain ? 0 : isFruitful ? this.#leastRestMs : restMs;
     this.#isCertain = false;
   }
 }

@@ -19,6 +19,7 @@ import { type Database, openDatabase, prepareSchema } from './database.ts';
 import { createGateway } from './gateway.ts';
 import { createHealthCheck } from './health-check.ts';
 import { journalMetrics } from './inbound-metrics.ts';
+import { watchPressure } from './pressure.ts';
 import { forgetRunning, rememberRunning } from './running-file.ts';
 import { StopStack } from './stop-stack.ts';
 import { createWorker } from './worker.ts';
@@ -81,7 +82,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await clock.start();
 
     const worker = active.has('worker')
-      ? createWorker(configuration, database, { log, pool: pools.admin })
+      ? createWorker(configuration, database, {
+          log,
+          pool: pools.admin,
+          isBesideGateway: active.has('gateway'),
+        })
       : undefined;
     if (worker !== undefined) {
       stack.push('worker', () => worker.stop());
@@ -100,6 +105,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         others.wake();
       },
     });
+    if (worker !== undefined && active.has('gateway')) {
+      const pressure = watchPressure((isPressed) => worker.judge(isPressed));
+      stack.push('pressure', () => pressure.stop());
+    }
     const check = createHealthCheck({ pool: pools.admin, journal, worker });
     const readMetrics = () => metricsText(metrics, worker?.metrics === undefined ? [] : [worker.metrics]);
 

@@ -3,6 +3,7 @@
  * in a callback, exit) never touches ingest. It ends when its parent is gone.
  */
 
+import { setPriority } from 'node:os';
 import { AppError } from '../core/errors.ts';
 import {
   createFileHandlers,
@@ -27,6 +28,8 @@ import {
 } from './worker-messages.ts';
 
 const beatEveryMs = 1_000;
+/** What is acknowledged can wait, what is not yet acknowledged cannot. */
+const niceness = 10;
 const graceMs = 10_000;
 
 let work: InboundWorker | undefined;
@@ -41,10 +44,12 @@ process.on('disconnect', () => process.exit(1));
 process.on('message', (message: ToWorker) => {
   if (message.type === 'start') void start(message.order);
   else if (message.type === 'wake') work?.wake();
+  else if (message.type === 'pressure') work?.judge(message.isPressed);
   else void stop();
 });
 
 async function start(order: WorkerOrder): Promise<void> {
+  if (order.isBesideGateway) setPriority(niceness);
   const log = createLog({ level: order.logLevel, name: 'worker' });
   const metrics = createMetrics();
   const runs = counter(metrics, 'posthorn_runs_total', 'Tries of handlers by outcome', [

@@ -8,6 +8,8 @@ import type { MetricsSnapshot } from '../platform/metrics.ts';
 export type ToWorker =
   | { readonly type: 'start'; readonly order: WorkerOrder }
   | { readonly type: 'wake' }
+  /** Sent every tenth of a second by a server that is a gateway too. */
+  | { readonly type: 'pressure'; readonly isPressed: boolean }
   | { readonly type: 'stop' };
 
 export type WorkerOrder = {
@@ -16,6 +18,8 @@ export type WorkerOrder = {
   /** For LISTEN; where it too is a pooler's, this worker polls. */
   readonly directAddress: DatabaseAddress;
   readonly logLevel: LogLevel;
+  /** Its server accepts webhooks too: these go first where the cores are short. */
+  readonly isBesideGateway: boolean;
   readonly sources: readonly string[];
   /** Of the configuration file. */
   readonly folder: string;

@@ -66,6 +66,11 @@ export class WorkerProcess {
     this.#wakes.wake();
   }
 
+  /** Tells the worker whether ingest is under pressure. */
+  judge(isPressed: boolean): void {
+    this.#tell({ type: 'pressure', isPressed });
+  }
+
   /** Lets handlers end within their grace, then ends the child. Twice is fine. */
   async stop(): Promise<void> {
     this.#isStopping = true;

@@ -9,13 +9,14 @@ import { WorkerProcess } from './worker-process.ts';
 export function createWorker(
   configuration: Configuration,
   database: Database,
-  { log, pool }: { log: Log; pool: Pool },
+  { log, pool, isBesideGateway }: { log: Log; pool: Pool; isBesideGateway: boolean },
 ): WorkerProcess {
   return new WorkerProcess(
     {
       address: database.address,
       directAddress: database.directAddress,
       logLevel: configuration.log.level,
+      isBesideGateway,
       sources: Object.keys(configuration.sources),
       folder: configuration.folder,
       dataDir: configuration.dataDir,
