@@ -1,7 +1,7 @@
 /**
  * How many runs may start a second while ingest is under pressure. Gateway and worker of one server share its cores:
  * what is acknowledged can wait, what is not yet acknowledged cannot. Without pressure there is no limit. Under pressure
- * it falls by a fifth every tenth of a second, down to `leastPerSecond`; when the pressure is gone it rises by a tenth,
+ * it falls by a quarter every tenth of a second, down to `leastPerSecond`; when the pressure is gone it rises by a twelfth,
  * and a limit that was not reached any more is forgotten. Starts are limited, not runs: handlers that only wait for
  * somebody are not slowed down by it.
  */
@@ -48,11 +48,11 @@ export class Pace {
     this.#started = 0;
     this.#fill();
     if (isPressed) {
-      this.#perSecond = Math.max(leastPerSecond, 0.8 * Math.min(this.#perSecond, rate));
+      this.#perSecond = Math.max(leastPerSecond, 0.75 * Math.min(this.#perSecond, rate));
     } else if (this.#perSecond !== Number.POSITIVE_INFINITY) {
       const isReached = rate > 0.5 * this.#perSecond;
       this.#perSecond =
-        isReached || this.#perSecond < forgetAbove ? 1.1 * this.#perSecond : Number.POSITIVE_INFINITY;
+        isReached || this.#perSecond < forgetAbove ? 1.08 * this.#perSecond : Number.POSITIVE_INFINITY;
     }
   }
 
