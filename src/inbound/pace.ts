@@ -37,7 +37,7 @@ export class Pace {
 
   started(runs: number): void {
     this.#started += runs;
-    this.#allowance -= runs;
+    if (this.isPressed) this.#allowance -= runs;
   }
 
   /** Told every tenth of a second or so whether ingest is under pressure. */
@@ -48,6 +48,7 @@ export class Pace {
     this.#started = 0;
     this.#fill();
     if (isPressed) {
+      if (!this.isPressed) this.#allowance = 0;
       this.#perSecond = Math.max(leastPerSecond, 0.75 * Math.min(this.#perSecond, rate));
     } else if (this.#perSecond !== Number.POSITIVE_INFINITY) {
       const isReached = rate > 0.5 * this.#perSecond;

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { Planner } from '../../src/inbound/plan.ts';
+import { quietLog } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { handler, recordEffect, type TestWorker, useWorkers } from '../support/worker.ts';
 
-const { clock, journal, start, events, effects, query, connect } = useWorkers();
+const { clock, journal, start, events, effects, query, connect, pool } = useWorkers();
 
 describe('making runs', () => {
   it('[IN-15] a row that is committed after a greater id was seen is found without waiting for the sweep', async () => {
@@ -78,6 +80,82 @@ describe('making runs', () => {
     await worker.round();
     await worker.idle();
     expect(await effects()).toBe(2);
+  });
+});
+
+describe('under pressure', () => {
+  const putOff = new Set<string>();
+  const runsOf = async () =>
+    (
+      await query(
+        'select handler, event_id from posthorn.runs join posthorn.events on events.id = event order by 1, 2',
+      )
+    ).rows.map((row) => `${row.handler} ${row.event_id}`);
+  const createPlanner = async () => {
+    putOff.clear();
+    const { rows } = await query(`select id from posthorn.sources where code = 'github'`);
+    const source = rows[0].id as number;
+    const subscriptions = [
+      { handler: 'a', source, regex: '^(a|both)$' },
+      { handler: 'b', source, regex: '^(b|both)$' },
+    ];
+    const isPutOff = (handler: string) => putOff.has(handler);
+    const deps = { pool: pool(), clock, log: quietLog, isPutOff };
+    return new Planner(subscriptions, deps, () => {});
+  };
+  const send = (...types: string[]) =>
+    journal(types.map((eventType, at) => ({ eventType, eventId: `${eventType}-${at}` })));
+
+  it('[IN-15] a handler that is put off gets its events later, in order; others are not held up by it', async () => {
+    await send('first');
+    const planner = await createPlanner();
+    await planner.run();
+    putOff.add('a');
+    await send('a', 'b', 'a', 'both', 'a');
+    await planner.run();
+    expect(await runsOf()).toEqual(['a both-3', 'b b-1', 'b both-3']);
+    putOff.clear();
+    await planner.run();
+    expect((await runsOf()).filter((run) => run.startsWith('a '))).toEqual([
+      'a a-0',
+      'a a-2',
+      'a a-4',
+      'a both-3',
+    ]);
+    await planner.stop();
+  });
+
+  it('[IN-15] while all are put off nothing is looked at, and nothing is missed', async () => {
+    await send('first');
+    const planner = await createPlanner();
+    await planner.run();
+    putOff.add('a').add('b');
+    await send('a', 'b');
+    clock.advance(60_000);
+    await planner.run();
+    expect(await runsOf()).toEqual([]);
+    putOff.delete('b');
+    await planner.run();
+    expect(await runsOf()).toEqual(['b b-1']);
+    putOff.delete('a');
+    await planner.run();
+    expect(await runsOf()).toEqual(['a a-0', 'b b-1']);
+    await planner.stop();
+  });
+
+  it('[IN-15] more than a round of put-off events is taken up step by step', async () => {
+    await send('first');
+    const planner = await createPlanner();
+    await planner.run();
+    putOff.add('a');
+    await journal(Array.from({ length: 1_200 }, () => ({ eventType: 'a' })));
+    await send('b');
+    await planner.run();
+    expect(await runsOf()).toEqual(['b b-0']);
+    putOff.clear();
+    await planner.run();
+    expect(await runsOf()).toHaveLength(1_201);
+    await planner.stop();
   });
 });
 

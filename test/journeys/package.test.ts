@@ -46,3 +46,14 @@ it('[PERF-1][PERF-2][PERF-11] the benchmark of ingest runs, with every baseline 
   for (const part of ['no storage', 'posthorn', 'one insert each', 'PERF-2: at', 'bare HMAC ns'])
     expect(out).toContain(part);
 }, 120_000);
+
+it('[PERF-3][PERF-8] the benchmark of processing runs, each part beside its baseline', () => {
+  const short = ['--rounds', '1', '--seconds', '1', '--backlog', '500', '--rate', '200', '--minutes', '0.05'];
+  const out = run(
+    process.execPath,
+    ['scripts/bench.mjs', 'process', ...short, '--only', 'drain,lag,wake,memory', '--results', folder],
+    repository,
+  );
+  for (const part of ['10 bare connections', 'lag most ms', 'woken by NOTIFY', 'worker MB'])
+    expect(out).toContain(part);
+}, 120_000);

@@ -159,6 +159,7 @@ export function useWorkers() {
     clock,
     query: (sql: string, params?: unknown[]) => database.pool.query(sql, params),
     connect: () => database.pool.connect(),
+    pool: () => database.pool,
     journal: (changes: Partial<JournalRow>[]) => journalEvents(database, changes),
     start: async (...handlers: Handler[]) => {
       const worker = await createWorker(database, handlers, clock);
