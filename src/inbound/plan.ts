@@ -163,7 +163,8 @@ export class Planner {
   }
 
   async #lookAtSome(now: number): Promise<{ found: boolean; isMore: boolean }> {
-    const subscriptions = this.#subscriptionsFrom(this.#cursor as number);
+    // Without a cursor the first sweep has not begun: everything was put off.
+    const subscriptions = this.#cursor === undefined ? [] : this.#subscriptionsFrom(this.#cursor);
     if (this.#cursor === undefined || subscriptions.length === 0) return { found: false, isMore: false };
     const examined = await examineFresh(this.#deps.pool, subscriptions, {
       aboveId: this.#cursor,

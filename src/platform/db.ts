@@ -122,7 +122,8 @@ export async function inTransaction<T>(
   onBroken: () => void = () => {},
 ): Promise<T> {
   try {
-    await client.query('begin');
+    // Whatever the database's default is: a statement must see what was committed before it, not before the first one.
+    await client.query('begin isolation level read committed');
     const result = await work(client);
     await client.query('commit');
     return result;
