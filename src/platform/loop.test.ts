@@ -76,3 +76,23 @@ it('[OUT-8] after a stop there is no round, and a stop waits for the one in flig
   await settle();
   expect(rounds()).toBe(1);
 });
+
+it('[OUT-8] run resolves when no round is left, also where one was asked for during the last', async () => {
+  let rounds = 0;
+  let inFlight = 0;
+  const loop: Loop = new Loop({
+    round: async () => {
+      rounds += 1;
+      inFlight += 1;
+      await Promise.resolve();
+      if (rounds < 4) loop.wake();
+      inFlight -= 1;
+      return true;
+    },
+    onError: () => {},
+    leastRestMs: 50,
+  });
+  loop.wake();
+  await loop.run();
+  expect([rounds, inFlight]).toEqual([4, 0]);
+});

@@ -64,10 +64,11 @@ export class Loop {
 
   /** Wakes without any rest; resolves when no round is left to do. */
   async run(): Promise<void> {
-    do {
-      this.wake({ isCertain: true });
+    this.wake({ isCertain: true });
+    while (!this.#isStopped && (this.#running !== undefined || this.#isWoken)) {
+      if (this.#running === undefined) this.wake({ isCertain: true });
       await this.#running;
-    } while (this.#isWoken && !this.#isStopped);
+    }
   }
 
   /** No further round; resolves when the one in flight has ended. Twice is fine. */
