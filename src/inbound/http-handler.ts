@@ -7,6 +7,8 @@ import { signStandard } from '../signing/index.ts';
 import { type HttpConfig, handlerPolicy } from './handler-settings.ts';
 import { type Handler, type HandlerEvent, HandlerVerdict } from './handlers.ts';
 
+const endGraceMs = 1_000;
+
 /** Statuses below 500 that ask for another try: conflict, too early, time-out, too many. */
 const retriedRefusals = [408, 409, 425, 429];
 
@@ -24,7 +26,8 @@ export function createHttpHandler(
 ): Pick<Handler, 'run' | 'timeoutMs'> & Pick<GuardedFetch, 'close'> {
   const fetch = createGuardedFetch({ policy: handlerPolicy(allowPrivate), lookup });
   return {
-    timeoutMs,
+    // The request ends at its own deadline, in its own words; the handler's time-out stands behind that.
+    timeoutMs: timeoutMs + endGraceMs,
     close: () => fetch.close(),
     run: async (event, { signal }) => {
       const body = await event.body();
