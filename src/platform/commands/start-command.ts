@@ -81,7 +81,9 @@ function follow(child: ChildProcess, pid: number, order: Order, onEnd: (end: Com
     // What is left would hold the output open, and outlive the run.
     signalSession(pid, 'SIGKILL');
     const letGo = () => streams.forEach((stream) => void stream?.destroy());
-    timers.push(setTimeout(letGo, readOnMs));
+    // Where the timer is late, because many commands start just now, what is there is still read before: immediates run
+    // after a turn of reading.
+    timers.push(setTimeout(() => setImmediate(() => setImmediate(letGo)), readOnMs));
   });
   return { pid, end, kill: () => signalSession(pid, 'SIGKILL') };
 }
