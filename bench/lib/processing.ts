@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { registerSources } from '../../src/inbound/index.ts';
-import { insertJournalRows, type JournalRow } from '../../src/inbound/journal-store.ts';
+import { insertJournalRows } from '../../src/inbound/journal-store.ts';
 import { createPool, type Pool } from '../../src/platform/db.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { journalRow } from '../../test/support/journal-row.ts';
 import { makeBodies } from './bodies.ts';
 import { benchSecret, median, sendLoad } from './contender.ts';
 import { install, startStack } from './stack.ts';
@@ -100,31 +100,11 @@ async function drain(
   return Math.round(count / done.seconds);
 }
 
-export async function journalBacklog(pool: Pool, count: number): Promise<void> {
+async function journalBacklog(pool: Pool, count: number): Promise<void> {
   const source = (await registerSources(pool, ['github'])).get('github') as number;
   const body = makeBodies('1024')[0] as Buffer;
   for (let made = 0; made < count; made += 500) {
-    const rows = Array.from(
-      { length: Math.min(500, count - made) },
-      (): JournalRow => ({
-        source,
-        eventId: randomUUID(),
-        claimedEventId: null,
-        eventType: 'push',
-        site: null,
-        status: 'accepted',
-        reason: null,
-        size: body.length,
-        receivedAt: 1_790_000_000_000,
-        via: 'direct',
-        clientIp: null,
-        method: 'POST',
-        query: '',
-        headers: '[["X-GitHub-Event","push"]]',
-        contentType: 'application/json',
-        body,
-      }),
-    );
+    const rows = Array.from({ length: Math.min(500, count - made) }, () => journalRow(source, { body }));
     await insertJournalRows(pool, rows, { named: false });
   }
 }

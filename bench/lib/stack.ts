@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../test/support/free-port.ts';
+import { childrenOf } from '../../test/support/processes.ts';
 import { benchSecret } from './contender.ts';
-import { childrenOf, freePort } from './stores.ts';
 
 const program = fileURLToPath(new URL('../../dist/cli/posthorn.js', import.meta.url));
 

@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, type DatabaseAddress, type Pool } from '../../src/platform/db.ts';
-import {
-  type EmbeddedConnection,
-  startEmbeddedPostgres,
-} from '../../src/platform/embedded-postgres/index.ts';
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { migrate } from '../../src/platform/migrate.ts';
+import { databaseUrl } from '../../test/support/database-url.ts';
+import { freePort } from '../../test/support/free-port.ts';
+import { childrenOf } from '../../test/support/processes.ts';
 import { cpuSeconds } from './contender.ts';
 
 export type BenchPostgres = {
@@ -43,7 +43,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   );
   return {
     address: server.connection,
-    url: urlOf(server.connection),
+    url: databaseUrl(server.connection),
     pool,
     reset: async () => {
       await pool.query(
@@ -95,18 +95,8 @@ export async function startRedis(): Promise<
   };
 }
 
-function urlOf({ host, port, user, password, database }: EmbeddedConnection): string {
-  return `postgres://${user}:${password}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
-}
-
 function processTree(root: number): number[] {
   return [root, ...childrenOf(root)];
-}
-
-export function childrenOf(parent: number): number[] {
-  const { stdout } = spawnSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-  const processes = (stdout ?? '').split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-  return processes.filter(([, of]) => of === parent).map(([pid]) => pid as number);
 }
 
 function accepts(port: number): Promise<boolean> {
@@ -116,14 +106,5 @@ function accepts(port: number): Promise<boolean> {
       resolve(true);
     });
     socket.on('error', () => resolve(false));
-  });
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
   });
 }

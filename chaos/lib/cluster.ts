@@ -14,7 +14,8 @@ import { giveTo } from '../../src/platform/embedded-postgres/private-file.ts';
 import { findRunUser } from '../../src/platform/embedded-postgres/run-user.ts';
 import { chooseAddress, writeSettings } from '../../src/platform/embedded-postgres/settings.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { childrenOf, signal } from './processes.ts';
+import { databaseUrl } from '../../test/support/database-url.ts';
+import { childrenOf, signal } from '../../test/support/processes.ts';
 
 /** Small enough for a small disk; durable as in earnest. */
 const settings = {
@@ -74,8 +75,7 @@ export class ChaosPostgres {
   }
 
   get url(): string {
-    const { user, password, host, port, database } = this.#connection;
-    return `postgres://${user}:${password}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+    return databaseUrl(this.#connection);
   }
 
   /** One statement, or several without parameters, on a connection of its own. */

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { signal } from '../../test/support/processes.ts';
 import type { ChaosPostgres } from './cluster.ts';
 import type { Fleet } from './fleet.ts';
 import { hurtPostgres } from './postgres-faults.ts';
-import { signal } from './processes.ts';
 import type { Random } from './random.ts';
 import { dealFaults, type Fault, type FaultKind, kindsOf, type Lane, lanesOf } from './schedule.ts';
 import type { Role, ServerProcess } from './server-process.ts';

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { childrenOf, signal } from './processes.ts';
+import { childrenOf, signal } from '../../test/support/processes.ts';
 import type { Random } from './random.ts';
 
 const program = fileURLToPath(new URL('../../dist/cli/posthorn.js', import.meta.url));

@@ -75,7 +75,7 @@ export async function claimRuns(
 ): Promise<ClaimedRun[] | 'busy'> {
   return withTransaction(pool, async (client) => {
     // The lock first, in a statement of its own: the claim's snapshot must be newer. A claim that a crash of the
-    // server loses is only made again, and its epoch refuses its mark: it need not wait for the disk.
+    // server loses is only made again, and holder and epoch refuse its mark: it need not wait for the disk.
     const { rows } = await client.query<{ mine: boolean }>({
       name: 'lock_claims',
       text: `select pg_try_advisory_xact_lock($1, hashtext($2)) as mine, set_config('synchronous_commit', 'off', true)`,

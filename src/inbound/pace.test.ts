@@ -10,7 +10,7 @@ function createPace() {
     for (let ms = 0; ms < 100; ms++) {
       clock.at += 1;
       const now = pace.allowed(wanted);
-      pace.started(now);
+      for (let run = 0; run < now; run++) pace.started();
       started += now;
     }
     pace.judge(isPressed);

@@ -30,14 +30,15 @@ export class Pace {
 
   /** How many runs may start now, at most `wanted`. */
   allowed(wanted: number): number {
-    if (this.#perSecond === Number.POSITIVE_INFINITY) return wanted;
+    if (!this.isPressed) return wanted;
     this.#fill();
     return Math.min(wanted, Math.floor(this.#allowance));
   }
 
-  started(runs: number): void {
-    this.#started += runs;
-    if (this.isPressed) this.#allowance -= runs;
+  /** A run started. */
+  started(): void {
+    this.#started += 1;
+    if (this.isPressed) this.#allowance -= 1;
   }
 
   /** Told every tenth of a second or so whether ingest is under pressure. */
@@ -50,7 +51,7 @@ export class Pace {
     if (isPressed) {
       if (!this.isPressed) this.#allowance = 0;
       this.#perSecond = Math.max(leastPerSecond, 0.75 * Math.min(this.#perSecond, rate));
-    } else if (this.#perSecond !== Number.POSITIVE_INFINITY) {
+    } else if (this.isPressed) {
       const isReached = rate > 0.5 * this.#perSecond;
       this.#perSecond =
         isReached || this.#perSecond < forgetAbove ? 1.08 * this.#perSecond : Number.POSITIVE_INFINITY;
@@ -59,7 +60,7 @@ export class Pace {
 
   #fill(): void {
     const now = this.#now();
-    if (this.#perSecond !== Number.POSITIVE_INFINITY) {
+    if (this.isPressed) {
       const most = Math.max(1, (this.#perSecond * burstMs) / 1_000);
       const filled = this.#allowance + (this.#perSecond * (now - this.#filledAt)) / 1_000;
       this.#allowance = Math.min(most, filled);

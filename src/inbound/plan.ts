@@ -25,6 +25,14 @@ const mostIdsInFlight = 2_000;
 const leastRestMs = 10;
 const mostRestMs = 200;
 
+type PlanDeps = {
+  pool: Pool;
+  clock: Clock;
+  log: Log;
+  /** Whether this handler's events should wait for now. */
+  isPutOff: (handler: string) => boolean;
+};
+
 /**
  * Makes the runs of accepted events. Each new row is looked at once: a cursor goes up by id, and ids that were passed
  * over because their transaction was still open are remembered as holes until they show. So events that no handler
@@ -36,7 +44,7 @@ const mostRestMs = 200;
  */
 export class Planner {
   readonly #subscriptions: readonly Subscription[];
-  readonly #deps: { pool: Pool; clock: Clock; isPutOff?: (handler: string) => boolean };
+  readonly #deps: PlanDeps;
   readonly #onPlanned: (events: readonly TakenEvent[]) => void;
   readonly #loop: Loop;
   #poll: NodeJS.Timeout | undefined;
@@ -51,13 +59,7 @@ export class Planner {
 
   constructor(
     subscriptions: readonly Subscription[],
-    deps: {
-      pool: Pool;
-      clock: Clock;
-      log: Log;
-      /** Whether this handler's events should wait for now. */
-      isPutOff?: (handler: string) => boolean;
-    },
+    deps: PlanDeps,
     /** Called when there are new runs, with those events whose runs were made here, after the commit of that. */
     onPlanned: (events: readonly TakenEvent[]) => void,
   ) {
@@ -126,7 +128,7 @@ export class Planner {
 
   /** Those that are not put off now. From here on, the others lack what is behind `fromId`, unless all are put off. */
   #subscriptionsFrom(fromId: number): Subscription[] {
-    const isPutOff = this.#deps.isPutOff ?? (() => false);
+    const { isPutOff } = this.#deps;
     const wanting = this.#subscriptions.filter(({ handler }) => !isPutOff(handler));
     if (wanting.length === 0) return [];
     for (const { handler } of this.#subscriptions)
@@ -138,7 +140,7 @@ export class Planner {
   async #takeUp(now: number): Promise<boolean> {
     let found = false;
     for (const [handler, aboveId] of this.#putOff) {
-      if (this.#deps.isPutOff?.(handler)) continue;
+      if (this.#deps.isPutOff(handler)) continue;
       const own = this.#subscriptions.filter((subscription) => subscription.handler === handler);
       const options = { aboveId, limit: rowsPerRound };
       const { wanted, lastId, count } = await examineAccepted(this.#deps.pool, own, options);

@@ -8,9 +8,9 @@ import type { RunEnd } from './run-store.ts';
 /** IN-15: 10 attempts, 10 s doubling to 10 min, spread by 20 %; deferrals end after a day. */
 export const mostAttempts = 10;
 const retryBackoff: Backoff = { firstMs: 10_000, mostMs: 600_000, jitter: 0.2 };
-export const mostDeferralMs = 24 * 3_600_000;
+const mostDeferralMs = 24 * 3_600_000;
 /** A handler that always asks for "at once" must not spin. */
-export const leastDeferralMs = 1_000;
+const leastDeferralMs = 1_000;
 const mostErrorLength = 4_000;
 const mostReasonLength = 2_000;
 const mostOutputLength = 64 * 1024;

@@ -6,7 +6,7 @@ import type { ClaimedRun } from './claim-store.ts';
 import { findEventBody } from './event-store.ts';
 import { HandlerTransaction } from './handler-transaction.ts';
 import { type Handler, type HandlerContext, type HandlerEvent, HandlerVerdict } from './handlers.ts';
-import { type Answer, endOf, leastDeferralMs, mostDeferralMs } from './run-end.ts';
+import { type Answer, endOf } from './run-end.ts';
 import { finishRun, giveBackRun, markRefused, type NextClaim, type RunEnd } from './run-store.ts';
 
 /** How long a handler that is cut may take to let go, before its run is given back. */
@@ -33,9 +33,9 @@ export type RunDeps = {
   readonly clock: Clock;
   readonly log: Log;
   /** Called after the commit that made a run `failed` for good. */
-  readonly onFailed?: (run: FailedRun) => void;
-  /** Asked when a run is about to end: who takes the next run into its slot, if anybody. */
-  readonly nextClaim: (run: ClaimedRun) => NextClaim | undefined;
+  readonly onFailed: (run: FailedRun) => void;
+  /** Asked when the run is about to end: how the next one is claimed into its slot; undefined = it is not. */
+  readonly nextClaim: () => NextClaim | undefined;
 };
 
 /** `lost`: somebody else has the run, or will. `given_back`: it waits as if it had not been claimed. */
@@ -49,7 +49,7 @@ export type TryEnd = {
   readonly isDoubtful?: boolean;
 };
 
-/** One try of one run. `cut` ends it from outside; `done` resolves when its end is marked (or given up). */
+/** One try of one run. `cut` ends it from outside. */
 export type RunningTry = {
   readonly run: ClaimedRun;
   cut(reason: CutReason): void;
@@ -149,8 +149,7 @@ function contextOf(
     retryLater(afterMs) {
       if (!Number.isFinite(afterMs) || afterMs < 0)
         throw new Error('retryLater takes milliseconds, 0 or more');
-      const waitMs = Math.min(Math.max(afterMs, leastDeferralMs), mostDeferralMs);
-      return new HandlerVerdict('retry_later', { afterMs: waitMs });
+      return new HandlerVerdict('retry_later', { afterMs });
     },
     reject: (why) => new HandlerVerdict('rejected', { reason: String(why) }),
   };
@@ -168,7 +167,7 @@ async function endAnswered(
     return mark(run, end, deps);
   }
   try {
-    const next = deps.nextClaim(run);
+    const next = deps.nextClaim();
     const marked = await tx.commit((client) =>
       finishRun(client, run, end, { inTransactionOfRun: true, next }),
     );
@@ -195,12 +194,12 @@ const failedInside = 'a statement of the transaction failed and the handler went
 /** Marks the end outside of `tx`. A run that is then over for good is told to the listeners. */
 async function mark(run: ClaimedRun, end: RunEnd, deps: RunDeps): Promise<TryEnd> {
   const { result, isDoubtful } = await patiently(
-    () => finishRun(deps.pool, run, end, { next: deps.nextClaim(run) }),
+    () => finishRun(deps.pool, run, end, { next: deps.nextClaim() }),
     run,
     deps,
   );
   if (result === undefined) return { outcome: 'lost', isDoubtful };
-  if (end.status === 'failed') deps.onFailed?.({ ...run, error: end.error ?? end.outcome });
+  if (end.status === 'failed') deps.onFailed({ ...run, error: end.error ?? end.outcome });
   return { outcome: end.outcome, next: result.next, isDoubtful };
 }
 

@@ -166,14 +166,16 @@ function withDates(row: ClaimedRow): ClaimedRun {
   };
 }
 
+const giveBack = `update posthorn.runs set status = 'waiting', lease_holder = null, lease_until = null,
+  attempts = attempts - 1`;
+
 /** Gives a claim back as if it had not been made; false: it is somebody else's by now, or has ended. */
 export async function giveBackRun(
   db: Queryable,
   run: Pick<ClaimedRun, 'id' | 'epoch' | 'holder'>,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update posthorn.runs set status = 'waiting', lease_holder = null, lease_until = null, attempts = attempts - 1
-     where id = $1 and lease_epoch = $2 and lease_holder = $3`,
+    `${giveBack} where id = $1 and lease_epoch = $2 and lease_holder = $3`,
     [run.id, run.epoch, run.holder],
   );
   return rowCount === 1;
@@ -188,8 +190,7 @@ export async function giveBackStrays(
   { holder, known, restMs }: { holder: string; known: readonly string[]; restMs: number },
 ): Promise<void> {
   await db.query(
-    `update posthorn.runs set status = 'waiting', lease_holder = null, lease_until = null, attempts = attempts - 1
-     where status = 'running' and lease_holder = $1 and id <> all($2::uuid[])
+    `${giveBack} where status = 'running' and lease_holder = $1 and id <> all($2::uuid[])
        and lease_until < clock_timestamp() + $3 * interval '1 millisecond'`,
     [holder, known, restMs],
   );

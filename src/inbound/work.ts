@@ -4,7 +4,7 @@ import type { Log } from '../platform/log.ts';
 import { Loop } from '../platform/loop.ts';
 import { type ClaimedRun, claimRuns, findDue } from './claim-store.ts';
 import type { Handler } from './handlers.ts';
-import { Pace } from './pace.ts';
+import type { Pace } from './pace.ts';
 import { mostAttempts } from './run-end.ts';
 import { type FailedRun, type RunningTry, startTry, type TryOutcome } from './run-handler.ts';
 import { giveBackStrays, type NextClaim, renewLeases, type TakenOver, takeOverRuns } from './run-store.ts';
@@ -24,20 +24,20 @@ const mostRestMs = 100;
 
 export type WorkMetrics = { runEnded(handler: string, outcome: string): void };
 
-type Deps = {
+export type WorkDeps = {
   pool: Pool;
   txPool: Pool;
   leasePool: Pool;
   clock: Clock;
   log: Log;
   metrics?: WorkMetrics;
-  onFailed?: (run: FailedRun) => void;
+  onFailed: (run: FailedRun) => void;
   /** Called when a handler has nothing due any more. */
-  onEmpty?: () => void;
-  pace?: Pace;
+  onEmpty: () => void;
+  pace: Pace;
 };
 
-type Running = { handler: string; isSuspect: boolean; attempt: RunningTry; believedFrom: Moment };
+type Running = { attempt: RunningTry; believedFrom: Moment };
 
 /**
  * The worker's loop: takes over what died, claims due runs up to each handler's free slots, runs them. A wake starts a
@@ -47,7 +47,7 @@ type Running = { handler: string; isSuspect: boolean; attempt: RunningTry; belie
 export class Work {
   readonly #handlers: ReadonlyMap<string, Handler>;
   readonly #holder: string;
-  readonly #deps: Deps;
+  readonly #deps: WorkDeps;
   readonly #loop: Loop;
   readonly #running = new Map<string, Running>();
   readonly #slots: Slots;
@@ -57,17 +57,15 @@ export class Work {
   /** When the last claimed run of a handler was due: for up to a second, what was due before is passed over. */
   readonly #passed = new Map<string, Date>();
   #takenOverAt = Number.NEGATIVE_INFINITY;
-  readonly #pace: Pace;
   /** Handlers that had more due when they were last looked at. */
   readonly #waiting = new Set<string>();
   #straysAt = Number.POSITIVE_INFINITY;
   #isSuspectDue = false;
 
-  constructor(handlers: readonly Handler[], { holder }: { holder: string }, deps: Deps) {
+  constructor(handlers: readonly Handler[], { holder }: { holder: string }, deps: WorkDeps) {
     this.#handlers = new Map(handlers.map((handler) => [handler.name, handler]));
     this.#holder = holder;
     this.#deps = deps;
-    this.#pace = deps.pace ?? new Pace();
     this.#slots = new Slots({
       log: deps.log,
       onFree: () => this.wake(),
@@ -133,10 +131,10 @@ export class Work {
     await this.#takeOver(now);
     const handlers = [...this.#handlers.keys()].map((name) => ({ name, from: this.#dueFrom(name) }));
     const due = await findDue(this.#deps.pool, handlers, now);
-    const suspect = due.find(({ isSuspect }) => isSuspect);
+    const suspect = due.find((one) => one.isSuspect);
     this.#isSuspectDue = suspect !== undefined;
     // A run whose worker died has this worker to itself, so that only the guilty one can kill again.
-    if ([...this.#running.values()].some(({ isSuspect }) => isSuspect)) return false;
+    if ([...this.#running.values()].some(({ attempt }) => isSuspect(attempt.run))) return false;
     if (suspect !== undefined) return this.#running.size === 0 && (await this.#claim(suspect, now)) > 0;
     for (const { name } of handlers)
       this.#note(
@@ -144,14 +142,14 @@ export class Work {
         due.some(({ handler }) => handler === name),
       );
     let claimed = 0;
-    for (const { handler, isSuspect } of due) claimed += await this.#claim({ handler, isSuspect }, now);
+    for (const one of due) claimed += await this.#claim(one, now);
     return claimed > 0;
   }
 
   async #claim(due: { handler: string; isSuspect: boolean }, now: Date): Promise<number> {
     const handler = this.#handlers.get(due.handler) as Handler;
     const free = handler.concurrency - this.#slots.taken(handler.name);
-    const limit = this.#pace.allowed(free);
+    const limit = this.#deps.pace.allowed(free);
     if (limit < free) this.#askAgainSoon();
     if (limit <= 0 || this.#isStopping) return 0;
     const believedFrom = moment();
@@ -223,11 +221,11 @@ export class Work {
     const { log, metrics, onFailed } = this.#deps;
     log.warn({ event: 'run.taken_over', ...run }, 'a run was taken over from a worker that died');
     metrics?.runEnded(run.handler, 'crashed');
-    if (run.status === 'failed') onFailed?.({ ...run, error: 'the worker died at every try (crashed)' });
+    if (run.status === 'failed') onFailed({ ...run, error: 'the worker died at every try (crashed)' });
   }
 
   #begin(run: ClaimedRun, handler: Handler, believedFrom: Moment): void {
-    if (run.deaths === 0) this.#passed.set(handler.name, run.dueAt);
+    if (!isSuspect(run)) this.#passed.set(handler.name, run.dueAt);
     let endingFrom = believedFrom;
     let isAsked = false;
     const nextClaim = () => {
@@ -236,10 +234,9 @@ export class Work {
       isAsked = claim !== undefined;
       return claim;
     };
-    this.#pace.started(1);
+    this.#deps.pace.started();
     const attempt = startTry(run, handler, { ...this.#deps, nextClaim });
-    const isSuspect = run.deaths > 0;
-    this.#running.set(run.id, { handler: handler.name, isSuspect, attempt, believedFrom });
+    this.#running.set(run.id, { attempt, believedFrom });
     const startedAt = performance.now();
     void attempt.ended.then(({ outcome, next, isDoubtful = false }) => {
       this.#running.delete(run.id);
@@ -259,7 +256,7 @@ export class Work {
 
   #note(handler: string, hasMore: boolean): void {
     if (hasMore) this.#waiting.add(handler);
-    else if (this.#waiting.delete(handler)) this.#deps.onEmpty?.();
+    else if (this.#waiting.delete(handler)) this.#deps.onEmpty();
   }
 
   #dueFrom(handler: string): Date {
@@ -275,7 +272,7 @@ export class Work {
   /** Its slot goes on to the handler's next run, unless something else must come first. */
   #nextClaim(handler: Handler): NextClaim | undefined {
     const isFull = this.#slots.taken(handler.name) > handler.concurrency;
-    if (this.#isStopping || this.#isSuspectDue || isFull || this.#pace.allowed(1) < 1) return undefined;
+    if (this.#isStopping || this.#isSuspectDue || isFull || this.#deps.pace.allowed(1) < 1) return undefined;
     return { leaseMs, now: new Date(this.#deps.clock.now()), from: this.#dueFrom(handler.name) };
   }
 
@@ -294,4 +291,9 @@ export class Work {
     for (const { attempt, believedFrom } of this.#running.values())
       if (restOf(believedMs, believedFrom, at) === 0) attempt.cut('lost');
   }
+}
+
+/** Its worker died at an earlier try. */
+function isSuspect(run: ClaimedRun): boolean {
+  return run.deaths > 0;
 }

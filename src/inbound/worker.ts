@@ -1,12 +1,9 @@
 import { patternsToRegex } from '../core/pattern.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Pool } from '../platform/db.ts';
-import type { Log } from '../platform/log.ts';
 import type { Handler } from './handlers.ts';
 import type { Listeners } from './listeners.ts';
 import { Pace } from './pace.ts';
 import { Planner } from './plan.ts';
-import { Work, type WorkMetrics } from './work.ts';
+import { Work, type WorkDeps } from './work.ts';
 
 export type InboundWorker = {
   start(): void;
@@ -26,14 +23,7 @@ export function createInboundWorker(
     sourceIds,
     listeners,
   }: { holder: string; sourceIds: ReadonlyMap<string, number>; listeners: Listeners },
-  deps: {
-    pool: Pool;
-    txPool: Pool;
-    leasePool: Pool;
-    clock: Clock;
-    log: Log;
-    metrics?: WorkMetrics;
-  },
+  deps: Omit<WorkDeps, 'pace' | 'onFailed' | 'onEmpty'>,
 ): InboundWorker & { readonly planner: Planner; readonly work: Work } {
   const pace = new Pace();
   const work: Work = new Work(

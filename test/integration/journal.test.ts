@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { JournalWriter } from '../../src/inbound/index.ts';
 import { insertJournalRows, type JournalRow, registerSources } from '../../src/inbound/journal-store.ts';
 import { createPool, type Pool } from '../../src/platform/db.ts';
 import { createTestDatabase, quietLog, type TestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
+import { journalRow } from '../support/journal-row.ts';
 
 let database: TestDatabase;
 let source: number;
@@ -25,25 +25,8 @@ beforeEach(async () => {
 });
 
 function row(changes: Partial<JournalRow> = {}): JournalRow {
-  return {
-    source,
-    eventId: randomUUID(),
-    claimedEventId: null,
-    eventType: 'push',
-    site: null,
-    status: 'accepted',
-    reason: null,
-    size: 2,
-    receivedAt: 1_790_000_000_123,
-    via: 'direct',
-    clientIp: '127.0.0.1',
-    method: 'POST',
-    query: '',
-    headers: '[["Host","x"]]',
-    contentType: 'application/json',
-    body: Buffer.from('{}'),
-    ...changes,
-  };
+  const own = { receivedAt: 1_790_000_000_123, clientIp: '127.0.0.1', headers: '[["Host","x"]]' };
+  return journalRow(source, { ...own, size: 2, body: Buffer.from('{}'), ...changes });
 }
 
 function createWriter(options: { pool?: Pool; answerDeadlineMs?: number } = {}): JournalWriter {

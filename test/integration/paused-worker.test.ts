@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { Installation, type Server } from '../support/server.ts';
+import { childrenOf } from '../support/processes.ts';
+import { Installation } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { journalEvents } from '../support/worker.ts';
 
@@ -42,7 +42,7 @@ it('[IN-16] a worker stopped beyond its lease, its successor finishes, it goes o
     async () => (await rows('select from posthorn.runs where attempts = 1')).length === 1,
   );
   // The parent first: it kills a child that is silent for 20 s.
-  const stopped = [first.process.pid as number, ...childrenOf(first)];
+  const stopped = [first.process.pid as number, ...childrenOf(first.process.pid as number)];
   expect(stopped).toHaveLength(2);
   for (const pid of stopped) process.kill(pid, 'SIGSTOP');
   await database.pool.query('update posthorn.runs set lease_until = clock_timestamp()');
@@ -64,19 +64,3 @@ it('[IN-16] a worker stopped beyond its lease, its successor finishes, it goes o
     { outcome: 'done' },
   ]);
 });
-
-function childrenOf(server: Server): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return (
-          readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] ===
-          String(server.process.pid)
-        );
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
-}

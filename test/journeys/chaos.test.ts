@@ -16,7 +16,8 @@ let report: Report;
 let output = '';
 
 beforeAll(async () => {
-  const options = ['--minutes', '0.5', '--rate', '100', '--seed', String(seed)];
+  // It ends by itself and says what is left over, before this hook would be cut off without a word.
+  const options = ['--minutes', '0.5', '--rate', '100', '--seed', String(seed), '--drain-seconds', '90'];
   const chaos = spawn(
     process.execPath,
     ['--import', 'tsx', 'chaos/chaos.ts', ...options, '--json', '--results', results],

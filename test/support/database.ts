@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
 import { createPool, type DatabaseAddress, type Pool } from '../../src/platform/db.ts';
 import { createLog, type Log } from '../../src/platform/log.ts';
+import { databaseUrl } from './database-url.ts';
 
 export const quietLog: Log = createLog({ level: 'silent' });
 
@@ -29,7 +30,7 @@ export async function createTestDatabase({
   const pool = createPool({ address, name: 'test', most: 5, log: quietLog });
   return {
     address,
-    url: `postgres://${server.user}:${server.password}@/${name}?host=${encodeURIComponent(server.host)}&port=${server.port}`,
+    url: databaseUrl(address),
     pool,
     drop: async () => {
       await pool.end();

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestDatabase } from './database.ts';
+import { freePort } from './free-port.ts';
 
 /** Debian's pgbouncer stands outside of an ordinary user's PATH. */
 const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', 'pgbouncer'].find(
@@ -62,14 +62,5 @@ function listening(bouncer: ChildProcess): Promise<void> {
       if (said.includes('process up')) resolve();
     });
     bouncer.once('exit', () => reject(new Error(`pgbouncer ended: ${said}`)));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
   });
 }

@@ -6,6 +6,7 @@ import type { Planner } from '../../src/inbound/plan.ts';
 import type { Work } from '../../src/inbound/work.ts';
 import { createPool, type Pool } from '../../src/platform/db.ts';
 import { createTestDatabase, quietLog, type TestDatabase } from './database.ts';
+import { journalRow } from './journal-row.ts';
 import { waitFor } from './wait-for.ts';
 
 /** A clock that stands until it is told to go on. */
@@ -104,28 +105,7 @@ export async function journalEvents(
   changes: Partial<JournalRow>[],
 ): Promise<number[]> {
   const source = (await registerSources(database.pool, ['github'])).get('github') as number;
-  const rows = changes.map((change): JournalRow => {
-    const body = change.body ?? Buffer.from('{"a":1}');
-    return {
-      source,
-      eventId: randomUUID(),
-      claimedEventId: null,
-      eventType: 'push',
-      site: null,
-      status: 'accepted',
-      reason: null,
-      size: body.length,
-      receivedAt: 1_790_000_000_000,
-      via: 'direct',
-      clientIp: null,
-      method: 'POST',
-      query: '',
-      headers: '[["X-GitHub-Event","push"]]',
-      contentType: 'application/json',
-      ...change,
-      body,
-    };
-  });
+  const rows = changes.map((change) => journalRow(source, change));
   await insertJournalRows(database.pool, rows, { named: false });
   const { rows: stored } = await database.pool.query(
     'select id from posthorn.events order by id desc limit $1',

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { type ProcessStat, parseProcessStat } from '../process-stat.ts';
 
 /**
  * Signals every process of a session that was made for one command: its process group, and the groups that the command
@@ -32,12 +33,9 @@ function processIds(): number[] {
   }
 }
 
-/** proc_pid_stat(5): `pid (name) state ppid pgrp session ...`; the name may hold anything, parentheses too. */
-function placeOf(pid: number): { group?: number; session?: number } {
+function placeOf(pid: number): Partial<ProcessStat> {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const [, , group, session] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { group: Number(group), session: Number(session) };
+    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch {
     return {};
   }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFile, readlink, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { parseProcessStat } from '../process-stat.ts';
 import { hasCode } from './private-file.ts';
 import type { RunUser } from './run-user.ts';
 
@@ -18,8 +19,7 @@ export function isAlive(pid: number): boolean {
 
 export async function isZombie(pid: number): Promise<boolean> {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The program's name stands in brackets and may hold anything; the state follows the last one.
-  return /^[ZX]/.test(line.slice(line.lastIndexOf(')') + 2));
+  return /^[ZX]/.test(parseProcessStat(line).state);
 }
 
 /**
