@@ -99,7 +99,11 @@ function verdictOf(end: CommandEnd, timeoutMs: number): HandlerVerdict {
     case 'exited':
       if (end.exitCode === 0) return new HandlerVerdict('done', { output });
       if (end.exitCode === tryLaterExitCode)
-        return new HandlerVerdict('retry_later', { afterMs: tryLaterMs, output });
+        return new HandlerVerdict('retry_later', {
+          afterMs: tryLaterMs,
+          reason: `the command asked for a later try (exit ${tryLaterExitCode})`,
+          output,
+        });
       return new HandlerVerdict('failed', {
         reason: `the command ended with exit code ${end.exitCode}`,
         output,

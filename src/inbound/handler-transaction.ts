@@ -29,14 +29,18 @@ export class HandlerTransaction {
     params?: unknown[],
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }> {
     if (this.#isOver) throw new Error('this run has ended; its transaction cannot be used any more');
-    if (endsTransaction.test(sql)) {
+    if (endsTransaction(sql)) {
       throw new Error(
         'tx is one transaction that posthorn begins, and commits with the mark that the run is done',
       );
     }
     if (changesSession(sql)) this.#isSessionChanged = true;
     this.#client ??= this.#begin();
-    return (await this.#client).query(sql, params);
+    const result: unknown = await (await this.#client).query(sql, params);
+    // Of several statements in one text, the last one's.
+    return (Array.isArray(result) ? result.at(-1) : result) as Awaited<
+      ReturnType<HandlerTransaction['query']>
+    >;
   }
 
   /**
@@ -97,18 +101,33 @@ export class HandlerTransaction {
   }
 }
 
+/**
+ * Whether a statement of this text begins or ends a transaction. A block of PL/pgSQL has a begin and an end of its own,
+ * and may not end a transaction that it did not begin.
+ */
+function endsTransaction(sql: string): boolean {
+  return transactionStatement.test(codeOf(sql, { withBlocks: false }));
+}
+
 /** `rollback to a_savepoint` is the handler's own affair. */
-const endsTransaction =
-  /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+|transaction\s+)?to\b))\b/i;
+const transactionStatement =
+  /(^|;)\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+|transaction\s+)?to\b))\b/i;
 
 /**
  * Settings, temporary tables, session locks, prepared statements, subscriptions: they outlive a transaction. A word such
  * as `set` counts only where a statement begins (also in a block of PL/pgSQL): an UPDATE has one too.
  */
 function changesSession(sql: string): boolean {
-  const code = sql.replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ');
+  const code = codeOf(sql, { withBlocks: true });
   return sessionStatement.test(code) || sessionWord.test(code);
 }
+
+/** The text without its comments and quoted texts; `withBlocks` keeps what is quoted in dollars. */
+function codeOf(sql: string, { withBlocks }: { withBlocks: boolean }): string {
+  return sql.replace(quoted, (text) => (withBlocks && text.startsWith('$') ? text : ' '));
+}
+
+const quoted = /--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|"(?:[^"]|"")*"/g;
 
 const sessionStatement = /(^|;|\b(begin|then|else|loop)\b)\s*(set|reset|listen|prepare|declare|load)\b/i;
 const sessionWord = /\b(temp|temporary|advisory|set_config|authorization)\b|advisory_lock/i;

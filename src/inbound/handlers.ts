@@ -41,9 +41,9 @@ export type HandlerContext = {
   /** Aborts at the time-out, when the worker stops, and when the run was lost to another worker. */
   readonly signal: AbortSignal;
   readonly log: Log;
-  /** Return or throw this to be called again after `afterMs`; uses up no attempt, but ends after 24 hours. */
+  /** Return or throw this to be called again after `afterMs`; uses up no attempt, but ends after 24 hours. Just called, it counts all the same. */
   retryLater(afterMs: number): HandlerVerdict;
-  /** Return or throw this to fail at once, without another try. */
+  /** Return or throw this to fail at once, without another try. Just called, it counts all the same. */
   reject(reason: string): HandlerVerdict;
 };
 

@@ -76,7 +76,9 @@ function verdictOf(status: number, { output, afterMs }: { output: string; afterM
   const reason = `the receiver answered ${status}`;
   if (status >= 400 && status < 500 && !retriedRefusals.includes(status))
     return new HandlerVerdict('rejected', { reason, output });
-  if (afterMs !== undefined) return new HandlerVerdict('retry_later', { afterMs, output });
+  // "At once" asks for nothing: it would be tried every second for a day, and no attempt used up.
+  if (afterMs !== undefined && afterMs > 0)
+    return new HandlerVerdict('retry_later', { afterMs, reason: `${reason} with Retry-After`, output });
   return new HandlerVerdict('failed', { reason, output });
 }
 
@@ -86,7 +88,7 @@ function retryAfterMs(value: string | undefined, nowMs: number): number | undefi
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   // Date.parse would take "-5" and "1.5" for dates, long past.
   const at = /^[A-Z][a-z]+,? .*\d\d:\d\d:\d\d/.test(value) ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+  return Number.isNaN(at) ? undefined : at - nowMs;
 }
 
 const failureText: Record<SendFailure, string> = {

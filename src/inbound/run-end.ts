@@ -34,7 +34,7 @@ export function endOf(run: ClaimedRun, { verdict, error }: Answer, now: number):
     case 'rejected':
       return { ...doneEnd(now, output), outcome: 'rejected', status: 'failed', error: reason };
     case 'retry_later':
-      return deferredEnd(run, now, { afterMs: verdict.afterMs, output });
+      return deferredEnd(run, now, { afterMs: verdict.afterMs, reason, output });
     default:
       return impossible(verdict.kind);
   }
@@ -75,7 +75,7 @@ function failedEnd(
 function deferredEnd(
   run: ClaimedRun,
   now: number,
-  { afterMs, output }: { afterMs: number; output: string | null },
+  { afterMs, reason, output }: { afterMs: number; reason: string; output: string | null },
 ): RunEnd {
   const since = run.deferredSince ?? new Date(now);
   const isOver = now - since.getTime() >= mostDeferralMs;
@@ -86,7 +86,7 @@ function deferredEnd(
     nextAttemptAt: new Date(now + Math.min(Math.max(afterMs, leastDeferralMs), mostDeferralMs)),
     countsAttempt: false,
     deferredSince: since,
-    error: isOver ? 'deferred for 24 hours' : null,
+    error: isOver ? ['deferred for 24 hours', reason].filter(Boolean).join(': ') : reason || null,
   };
 }
 

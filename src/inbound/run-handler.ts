@@ -6,6 +6,7 @@ import type { ClaimedRun } from './claim-store.ts';
 import { findEventBody } from './event-store.ts';
 import { HandlerTransaction } from './handler-transaction.ts';
 import { type Handler, type HandlerContext, type HandlerEvent, HandlerVerdict } from './handlers.ts';
+import type { WebhookProcessingFailed } from './listeners.ts';
 import { type Answer, endOf } from './run-end.ts';
 import { finishRun, giveBackRun, markRefused, type NextClaim, type RunEnd } from './run-store.ts';
 
@@ -19,13 +20,15 @@ const markAgainMs = 250;
 export type CutReason = 'timed_out' | 'lost' | 'stopped';
 
 /** A run that is over for good without being done. */
-export type FailedRun = {
-  readonly handler: string;
-  readonly source: string;
-  readonly eventId: string;
-  readonly eventType: string | null;
-  readonly error: string;
-};
+export type FailedRun = WebhookProcessingFailed;
+
+/** What listeners are told of it; nothing else of the run is their affair. */
+export function failedRun(
+  { handler, source, eventId, eventType }: Omit<FailedRun, 'error'>,
+  error: string,
+): FailedRun {
+  return { handler, source, eventId, eventType, error };
+}
 
 export type RunDeps = {
   readonly pool: Pool;
@@ -101,9 +104,19 @@ async function callHandler(
   handler: Handler,
   { tx, signal, deps }: { tx: HandlerTransaction; signal: AbortSignal; deps: RunDeps },
 ): Promise<Answer> {
+  // A verdict that was made but neither returned nor thrown counts too: forgotten, it would mean "done".
+  let made: HandlerVerdict | undefined;
+  const onVerdict = (verdict: HandlerVerdict) => {
+    made = verdict;
+    return verdict;
+  };
   try {
-    const returned = await handler.run(eventOf(run, deps.pool), contextOf(run, { tx, signal, deps }));
-    return returned instanceof HandlerVerdict ? { verdict: returned } : {};
+    const returned = await handler.run(
+      eventOf(run, deps.pool),
+      contextOf(run, { tx, signal, onVerdict, deps }),
+    );
+    const verdict = returned instanceof HandlerVerdict ? returned : made;
+    return verdict === undefined ? {} : { verdict };
   } catch (thrown) {
     return thrown instanceof HandlerVerdict
       ? { verdict: thrown }
@@ -140,7 +153,17 @@ function eventOf(run: ClaimedRun, pool: Pool): HandlerEvent {
 
 function contextOf(
   run: ClaimedRun,
-  { tx, signal, deps }: { tx: HandlerTransaction; signal: AbortSignal; deps: RunDeps },
+  {
+    tx,
+    signal,
+    onVerdict,
+    deps,
+  }: {
+    tx: HandlerTransaction;
+    signal: AbortSignal;
+    onVerdict: (made: HandlerVerdict) => HandlerVerdict;
+    deps: RunDeps;
+  },
 ): HandlerContext {
   return {
     tx: { query: (sql, params) => tx.query(sql, params) },
@@ -149,9 +172,9 @@ function contextOf(
     retryLater(afterMs) {
       if (!Number.isFinite(afterMs) || afterMs < 0)
         throw new Error('retryLater takes milliseconds, 0 or more');
-      return new HandlerVerdict('retry_later', { afterMs });
+      return onVerdict(new HandlerVerdict('retry_later', { afterMs }));
     },
-    reject: (why) => new HandlerVerdict('rejected', { reason: String(why) }),
+    reject: (why) => onVerdict(new HandlerVerdict('rejected', { reason: String(why) })),
   };
 }
 
@@ -199,7 +222,7 @@ async function mark(run: ClaimedRun, end: RunEnd, deps: RunDeps): Promise<TryEnd
     deps,
   );
   if (result === undefined) return { outcome: 'lost', isDoubtful };
-  if (end.status === 'failed') deps.onFailed({ ...run, error: end.error ?? end.outcome });
+  if (end.status === 'failed') deps.onFailed(failedRun(run, end.error ?? end.outcome));
   return { outcome: end.outcome, next: result.next, isDoubtful };
 }
 

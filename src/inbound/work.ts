@@ -21,6 +21,11 @@ const askAgainMs = 5;
 const strayAfterMs = 2_000;
 const beginning = new Date(0);
 const mostRestMs = 100;
+/**
+ * What kills its worker mostly does so soon. A suspect has the worker to itself for so long, and no longer: a handler may
+ * take hours, and the others must go on.
+ */
+const aloneMs = 5_000;
 
 export type WorkMetrics = { runEnded(handler: string, outcome: string): void };
 
@@ -37,7 +42,7 @@ export type WorkDeps = {
   pace: Pace;
 };
 
-type Running = { attempt: RunningTry; believedFrom: Moment };
+type Running = { attempt: RunningTry; believedFrom: Moment; startedAt: number };
 
 /**
  * The worker's loop: takes over what died, claims due runs up to each handler's free slots, runs them. A wake starts a
@@ -131,18 +136,22 @@ export class Work {
     await this.#takeOver(now);
     const handlers = [...this.#handlers.keys()].map((name) => ({ name, from: this.#dueFrom(name) }));
     const due = await findDue(this.#deps.pool, handlers, now);
-    const suspect = due.find((one) => one.isSuspect);
+    const ordinary = due.filter((one) => !one.isSuspect);
+    const running = [...this.#running.values()];
+    const isYoung = ({ startedAt }: Running) => Math.abs(now.getTime() - startedAt) < aloneMs;
+    const suspects = running.filter(({ attempt }) => isSuspect(attempt.run));
+    // One at a time: they must not take each other along. Who was killed beside one is the next suspect.
+    const suspect = suspects.length > 0 ? undefined : due.find((one) => one.isSuspect);
     this.#isSuspectDue = suspect !== undefined;
-    // A run whose worker died has this worker to itself, so that only the guilty one can kill again.
-    if ([...this.#running.values()].some(({ attempt }) => isSuspect(attempt.run))) return false;
-    if (suspect !== undefined) return this.#running.size === 0 && (await this.#claim(suspect, now)) > 0;
+    if (suspects.some(isYoung)) return false;
+    if (suspect !== undefined) return !running.some(isYoung) && (await this.#claim(suspect, now)) > 0;
     for (const { name } of handlers)
       this.#note(
         name,
-        due.some(({ handler }) => handler === name),
+        ordinary.some(({ handler }) => handler === name),
       );
     let claimed = 0;
-    for (const one of due) claimed += await this.#claim(one, now);
+    for (const one of ordinary) claimed += await this.#claim(one, now);
     return claimed > 0;
   }
 
@@ -236,11 +245,12 @@ export class Work {
     };
     this.#deps.pace.started();
     const attempt = startTry(run, handler, { ...this.#deps, nextClaim });
-    this.#running.set(run.id, { attempt, believedFrom });
-    const startedAt = performance.now();
+    const startedAt = this.#deps.clock.now();
+    const beganAt = performance.now();
+    this.#running.set(run.id, { attempt, believedFrom, startedAt });
     void attempt.ended.then(({ outcome, next, isDoubtful = false }) => {
       this.#running.delete(run.id);
-      this.#reportEnded(run, outcome, Math.round(performance.now() - startedAt));
+      this.#reportEnded(run, outcome, Math.round(performance.now() - beganAt));
       if (isDoubtful) this.#lookForStraysLater();
       if (isAsked) this.#note(handler.name, next !== undefined);
       if (next === undefined) this.wake();

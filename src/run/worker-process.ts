@@ -12,7 +12,9 @@ import { isFromWorker, type ToWorker, type WorkerOrder } from './worker-messages
 const restartBackoff: Backoff = { firstMs: 1_000, mostMs: 30_000, jitter: 0.2 };
 /** A child that has lived this long starts with the shortest wait again. */
 const soundAfterMs = 60_000;
-const standsStillAfterMs = 20_000;
+const watchEveryMs = 1_000;
+/** Counted in looks, not in time: while this process itself was stopped, it could not hear the child either. */
+const standsStillAfterLooks = 20;
 const wakeEveryMs = 20;
 const killAfterMs = 13_000;
 
@@ -31,7 +33,7 @@ export class WorkerProcess {
   #isStopping = false;
   #problem: string | undefined;
   #failures = 0;
-  #lastBeat = 0;
+  #looksSinceBeat = 0;
   #watch: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
   readonly #wakes = throttle(wakeEveryMs, () => this.#tell({ type: 'wake' }));
@@ -57,7 +59,7 @@ export class WorkerProcess {
 
   /** Resolves when the first child takes work. Throws HANDLER_MODULE_INVALID if its handlers do not load. */
   start(): Promise<void> {
-    this.#watch = setInterval(() => this.#killIfStill(), 1_000);
+    this.#watch = setInterval(() => this.#killIfStill(), watchEveryMs);
     return new Promise((resolve, reject) => this.#spawn({ resolve, reject }));
   }
 
@@ -92,10 +94,10 @@ export class WorkerProcess {
     const startedAt = performance.now();
     this.#child = child;
     this.#problem = undefined;
-    this.#lastBeat = startedAt;
+    this.#looksSinceBeat = 0;
     child.on('message', (message: unknown) => {
       if (!isFromWorker(message)) return;
-      this.#lastBeat = performance.now();
+      this.#looksSinceBeat = 0;
       if (message.type === 'beat') this.#metrics = message.metrics;
       else if (message.type === 'ready') {
         this.#isReady = true;
@@ -145,12 +147,12 @@ export class WorkerProcess {
   }
 
   #killIfStill(): void {
-    if (this.#child?.connected !== true || performance.now() - this.#lastBeat < standsStillAfterMs) return;
+    if (this.#child?.connected !== true || ++this.#looksSinceBeat < standsStillAfterLooks) return;
     this.#log.error(
       { event: 'worker.stood_still' },
       'the worker did not answer for 20 s: a handler blocks it; it is killed',
     );
-    this.#lastBeat = performance.now();
+    this.#looksSinceBeat = 0;
     this.#child.kill('SIGKILL');
   }
 

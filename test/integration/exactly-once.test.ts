@@ -174,6 +174,58 @@ describe('deaths', () => {
       `update posthorn.runs set lease_until = clock_timestamp() - interval '1 s' where status = 'running'`,
     );
 
+  it('[IN-15] a long run whose worker died stops the others for seconds only; no second such run joins it', async () => {
+    await journal([{ eventType: 'long' }, { eventType: 'long' }]);
+    const first = await start(handler(() => new Promise(() => {})));
+    await first.round();
+    await die();
+    let letGo = () => {};
+    const second = await start(
+      handler((event) => event.eventType === 'long' && new Promise<void>((resolve) => (letGo = resolve))),
+    );
+    const countOf = async (status: string) => (await runs()).filter((run) => run.status === status).length;
+    await second.round();
+    expect(second.work.runningCount).toBe(1);
+    await journal([{ eventType: 'short' }]);
+    await second.round();
+    expect(await countOf('done')).toBe(0);
+    clock.advance(5_000);
+    await second.round();
+    await waitFor('the short one', async () => (await countOf('done')) === 1);
+    expect(second.work.runningCount).toBe(1);
+    letGo();
+    await waitFor('the next one alone', async () => {
+      await second.round();
+      return (await countOf('done')) === 2 && second.work.runningCount === 1;
+    });
+    letGo();
+    await second.idle();
+    expect(await countOf('done')).toBe(3);
+  });
+
+  it('[IN-15] a run whose worker died does not wait for the end of a long one', async () => {
+    await journal([{ eventType: 'long' }]);
+    let letGo = () => {};
+    const worker = await start(
+      handler((event) => event.eventType === 'long' && new Promise<void>((resolve) => (letGo = resolve))),
+    );
+    await worker.round();
+    await journal([{ eventType: 'suspect' }, { eventType: 'short' }]);
+    await worker.planner.run();
+    await query(`update posthorn.runs set deaths = 1 where status = 'waiting'
+      and event = (select id from posthorn.events where event_type = 'suspect')`);
+    await worker.round();
+    expect((await runs()).filter(({ status }) => status === 'done')).toEqual([]);
+    clock.advance(5_000);
+    await waitFor('both', async () => {
+      await worker.round();
+      return (await runs()).filter(({ status }) => status === 'done').length === 2;
+    });
+    expect(worker.work.runningCount).toBe(1);
+    letGo();
+    await worker.idle();
+  });
+
   it('[IN-15] a run whose worker died has the next worker to itself; at the third death it is failed', async () => {
     await journal([{ eventType: 'guilty' }, {}, {}]);
     const together: string[][] = [];

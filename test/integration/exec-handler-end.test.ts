@@ -30,7 +30,7 @@ it('[IN-18] exit code 0 is done, with what the command wrote', async () => {
 it('[IN-18] exit code 75 asks for another try in a minute and uses up no attempt', async () => {
   expect(await tryOnce(await script('echo busy; exit 75'))).toEqual({
     outcome: 'retry_later',
-    error: null,
+    error: 'the command asked for a later try (exit 75)',
     output: 'busy\n',
     status: 'waiting',
     attempts: 0,

@@ -155,6 +155,18 @@ it('[IN-18] a shim that is killed: its commands are ended, their runs are tried 
   expect(readdirSync(join(dataDir(), 'exec'))).toHaveLength(1);
 });
 
+it('[IN-18] a command that kills its own shim at once does not outlive it', async () => {
+  await journal([{}, {}, {}]);
+  const suicide = await make({ exec: { command: ['sh', '-c', 'kill -9 $PPID; echo $$ >> pids; sleep 60'] } });
+  const worker = await start(suicide);
+  for (let n = 1; n <= 3; n++) {
+    await worker.round();
+    await worker.idle();
+  }
+  expect(await attempts()).toHaveLength(3);
+  await allGone(existsSync(path('pids')) ? read('pids').trim().split('\n') : []);
+});
+
 it('[IN-18] the sweep deletes the folders of dead workers, never that of a living one, also behind a link', async () => {
   await journal([{}]);
   const worker = await start(

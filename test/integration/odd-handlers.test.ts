@@ -56,6 +56,11 @@ it('[IN-16] a handler cannot end its transaction by itself', async () => {
     'start transaction',
     'abort',
     'prepare transaction $$x$$',
+    '/* done */ commit',
+    '-- done\ncommit',
+    'select 1; commit',
+    "select '--'; commit",
+    'select 1 as "/*"; commit; select 1 as "*/"',
   ]) {
     await query(
       'truncate posthorn.events, posthorn.event_bodies, posthorn.runs, posthorn.run_attempts, public.effects',
@@ -78,13 +83,29 @@ it('[IN-16] a commit that is hidden in a longer text is noticed: the run is not 
   await journal([{}]);
   const worker = await start(
     handler(async (_event, { tx }) => {
-      await tx.query('select 1; commit; begin');
+      await tx.query(String.raw`select E'\''; commit; begin; select ''`);
     }),
   );
   await worker.round();
   await worker.idle();
   expect(await runs()).toMatchObject([{ status: 'waiting', attempts: 1 }]);
   expect((await attempts())[0].error).toContain("was not the run's own any more");
+});
+
+it('[IN-16] a text of several statements gives the rows of its last, also where it looks like an end', async () => {
+  await journal([{}]);
+  const seen: unknown[] = [];
+  const worker = await start(
+    handler(async (_event, { tx }) => {
+      seen.push((await tx.query(`select 1 as n; select 2 as n`)).rows);
+      seen.push((await tx.query(`select '; commit' as "; end"`)).rows);
+      await tx.query('do $$ begin perform 1; end $$');
+    }),
+  );
+  await worker.round();
+  await worker.idle();
+  expect(seen).toEqual([[{ n: 2 }], [{ '; end': '; commit' }]]);
+  expect(await runs()).toMatchObject([{ status: 'done' }]);
 });
 
 it('[IN-16] savepoints are the own affair of a handler', async () => {

@@ -3,7 +3,7 @@ import type { HandlerEvent } from '../../src/inbound/index.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { handler, recordEffect, useWorkers } from '../support/worker.ts';
 
-const { clock, journal, start, events, runs, attempts, effects } = useWorkers();
+const { clock, journal, start, events, runs, attempts, effects, query } = useWorkers();
 
 describe('a run', () => {
   it('[IN-15] hands the event to the handler: identity, headers, bytes, parsed payload', async () => {
@@ -130,6 +130,30 @@ describe('retries', () => {
     expect((await runs())[0].status).toBe('failed');
     expect(await events()).toMatchObject([{ status: 'failed', open_runs: 0 }]);
     expect((await attempts())[0].error).toContain('Error: broken');
+  });
+
+  it('[IN-15] a verdict that is made but neither returned nor thrown counts; a throw behind it counts more', async () => {
+    await journal([{}]);
+    const worker = await start(
+      handler((_event, { reject }) => void reject('not wanted'), { name: 'forgets' }),
+      handler((_event, { retryLater }) => void retryLater(60_000), { name: 'waits' }),
+      handler(
+        (_event, { retryLater }) => {
+          retryLater(60_000);
+          throw new Error('broken');
+        },
+        { name: 'throws' },
+      ),
+    );
+    await worker.round();
+    await worker.idle();
+    const { rows } = await query(`select handler, outcome from posthorn.run_attempts join posthorn.runs
+      on runs.id = run order by handler`);
+    expect(rows).toEqual([
+      { handler: 'forgets', outcome: 'rejected' },
+      { handler: 'throws', outcome: 'failed' },
+      { handler: 'waits', outcome: 'retry_later' },
+    ]);
   });
 
   it('[IN-15] retryLater, returned or thrown, uses up no attempt and ends after 24 hours', async () => {

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readlink, realpath, rm, writeFile } from 'node:fs/pro
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CommandEnd, FromShim, ToShim } from './messages.ts';
-import { signalSession } from './session.ts';
+import { killByEnvironment, signalSession } from './session.ts';
 
 export type { CommandEnd } from './messages.ts';
 
@@ -106,10 +106,14 @@ export class Commands {
     child.on('exit', () => this.#forgetShim(folder));
   }
 
-  /** A shim that was killed leaves its commands behind: they are ended from here. The next run starts another. */
+  /**
+   * A shim that was killed leaves its commands behind: they are ended from here. One that it had no time to tell of is
+   * known by its file in the shim's folder. The next run starts another shim.
+   */
   #forgetShim(folder: string): void {
     clearInterval(this.#beats);
     this.#shim = undefined;
+    if ([...this.#running.values()].some(({ pid }) => pid === undefined)) killByEnvironment(folder);
     void remove(folder);
     for (const [id, { pid }] of this.#running) {
       if (pid !== undefined) signalSession(pid, 'SIGKILL');

@@ -11,6 +11,18 @@ export function signalSession(leader: number, signal: NodeJS.Signals): void {
   for (const pid of membersOf(leader)) signalOne(pid, signal);
 }
 
+/**
+ * SIGKILL for every process whose environment names this text, such as the folder of a shim that died before it could
+ * say what it had started; with its whole session where it leads one. Nothing where there is no /proc.
+ */
+export function killByEnvironment(text: string): void {
+  for (const pid of processIds()) {
+    if (!environmentOf(pid).includes(text)) continue;
+    if (placeOf(pid).session === pid) signalSession(pid, 'SIGKILL');
+    else signalOne(pid, 'SIGKILL');
+  }
+}
+
 function signalOne(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -30,6 +42,14 @@ function processIds(): number[] {
     return readdirSync('/proc').map(Number).filter(Number.isInteger);
   } catch {
     return [];
+  }
+}
+
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1');
+  } catch {
+    return '';
   }
 }
 
