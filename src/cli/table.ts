@@ -55,3 +55,8 @@ export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[]
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '\uFFFD');
 }
+
+/** The same for a text of several lines; tabs become spaces. */
+export function printableLines(text: string): string[] {
+  return text.split(/\r?\n/).map((line) => printable(line.replaceAll('\t', '    ')));
+}

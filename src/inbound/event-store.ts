@@ -18,6 +18,8 @@ export type AttemptLine = {
   readonly endedAt: Date;
   readonly outcome: string;
   readonly error: string | null;
+  /** What the command or the receiver said; null where a handler has no way to say anything. */
+  readonly output: string | null;
 };
 
 export type RunLine = {
@@ -102,7 +104,7 @@ async function listRuns(db: Queryable, event: number): Promise<RunLine[]> {
     [event],
   );
   const { rows: tries } = await db.query<AttemptLine & { run: string }>(
-    `select run, n, started_at as "startedAt", ended_at as "endedAt", outcome, error from posthorn.run_attempts
+    `select run, n, started_at as "startedAt", ended_at as "endedAt", outcome, error, output from posthorn.run_attempts
      where run = any($1::uuid[]) order by run, n`,
     [runs.map(({ id }) => id)],
   );
