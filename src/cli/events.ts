@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { AppError } from '../core/errors.ts';
-import { type EventLine, findEvent, findTailStart, listEvents, listEventsSince } from '../inbound/index.ts';
+import { type EventLine, findEvent, listEvents, startTail } from '../inbound/index.ts';
 import type { Pool } from '../platform/db.ts';
 import { createLog } from '../platform/log.ts';
 import { requireCurrentSchema } from '../platform/migrate.ts';
@@ -10,7 +10,6 @@ import { formatEvent } from './event-page.ts';
 import { type Column, formatTable, statusColour } from './table.ts';
 
 const mostPerPage = 1_000;
-const mostPerLook = 100_000;
 
 export function eventsCommand(): Command {
   const events = new Command('events').description('Look at the journal');
@@ -28,9 +27,9 @@ export function eventsCommand(): Command {
     .addHelpText('after', '\nExample:\n  posthorn events show 42')
     .action((id: string, options: Flags & { json?: boolean }) => show(id, options));
   withDatabaseOptions(events.command('tail'))
-    .description('Events as they arrive, until interrupted')
-    .option('--json', 'print one JSON object a line')
-    .option('--limit <n>', 'end after this many')
+    .description('Events as they arrive, and once more when their handlers are done, until interrupted')
+    .option('--json', 'print one JSON object a line; of two with one id the later one says what became of it')
+    .option('--limit <n>', 'end after this many lines')
     .addHelpText('after', '\nExample:\n  posthorn events tail --json')
     .action((options: Flags & { json?: boolean; limit?: string }) => tail(options));
   return events;
@@ -70,10 +69,6 @@ async function show(id: string, options: Flags & { json?: boolean }): Promise<vo
   );
 }
 
-/**
- * Batches become visible out of the order of their ids, so each look goes back 5 s and leaves out what was shown, or
- * what was there before the tail began.
- */
 async function tail(options: Flags & { json?: boolean; limit?: string }): Promise<void> {
   let left =
     options.limit === undefined
@@ -84,17 +79,12 @@ async function tail(options: Flags & { json?: boolean; limit?: string }): Promis
     isInterrupted = true;
   });
   await withJournal(options, async (pool) => {
-    let from = await findTailStart(pool);
-    let seen = new Set((await listEventsSince(pool, from, mostPerLook)).map(({ id }) => id));
+    const journal = await startTail(pool);
     while (left > 0 && !isInterrupted) {
-      const settled = Math.max(from, await findTailStart(pool));
-      const lines = await listEventsSince(pool, from, mostPerLook);
-      const fresh = lines.filter(({ id }) => !seen.has(id)).slice(0, left);
-      for (const line of fresh)
+      const lines = (await journal.look()).slice(0, left);
+      for (const line of lines)
         process.stdout.write(options.json ? `${JSON.stringify(line)}\n` : tailLine(line));
-      left -= fresh.length;
-      from = Math.min(settled, lines.at(-1)?.id ?? settled);
-      seen = new Set([...seen, ...fresh.map(({ id }) => id)].filter((id) => id > from));
+      left -= lines.length;
       if (left > 0 && !isInterrupted) await wait(250);
     }
   });

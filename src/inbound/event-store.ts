@@ -84,6 +84,17 @@ export async function findTailStart(db: Queryable): Promise<number> {
   return rows[0]?.id ?? 0;
 }
 
+/** Those of these events whose handlers are done, or that get none; in the order in which that came to be. */
+export async function listSettledEvents(db: Queryable, ids: readonly number[]): Promise<EventLine[]> {
+  const { rows } = await db.query<EventLine>(
+    `select ${line} from posthorn.events join posthorn.sources on sources.id = events.source
+     where events.id = any($1::bigint[]) and events.status not in ('accepted', 'processing')
+     order by events.processed_at, events.id`,
+    [ids],
+  );
+  return rows;
+}
+
 export async function findEvent(db: Queryable, id: number): Promise<EventDetail | undefined> {
   const { rows } = await db.query<Omit<EventDetail, 'runs'>>(
     `select ${line}, events.claimed_event_id as "claimedEventId", events.site, events.size, events.via,

@@ -21,9 +21,7 @@ export {
   type EventDetail,
   type EventLine,
   findEvent,
-  findTailStart,
   listEvents,
-  listEventsSince,
 } from './event-store.ts';
 export { createFileHandlers, type FileHandlers } from './file-handlers.ts';
 export { handlerFileComplaints } from './handler-files.ts';
@@ -38,6 +36,7 @@ export {
 export { createInboundHttp, type InboundHttp, type InboundMetrics } from './http.ts';
 export { type Journal, type JournalMetrics, JournalWriter } from './journal.ts';
 export { registerSources } from './journal-store.ts';
+export { type JournalTail, startTail } from './journal-tail.ts';
 export { Listeners, type WebhookProcessingFailed, type WebhookReceived } from './listeners.ts';
 export { type Arrival, createReceive, type Receive } from './receive.ts';
 export { expireLeases, planMarks } from './run-store.ts';
