@@ -175,6 +175,28 @@ sources:
   expect(problems.join()).not.toContain('tooshort');
 });
 
+it('[IN-12][CLI-2][CLI-3][CLI-4] who only looks at the database or asks the server needs no file that the configuration names', async () => {
+  const text = `
+sources:
+  a: { scheme: github, secretFile: empty }
+  b: { scheme: github, secretFile: nowhere }
+handlers:
+  - { name: module, module: ./absent.js }
+  - { name: http, source: a, http: { url: "https://example.com/", secretFile: empty } }
+  - { name: exec, source: a, exec: { command: [./absent] } }
+`;
+  write('empty', '');
+  expect((await problemsOf(text)).map((problem) => problem.split(':')[0])).toEqual([
+    'handlers[0].module',
+    'handlers[1].http.secretFile',
+    'handlers[2].exec.command',
+    'sources.a.secretFile',
+    'sources.b.secretFile',
+  ]);
+  const config = write('posthorn.yaml', text);
+  expect((await loadConfiguration({ config })).handlers).toHaveLength(3);
+});
+
 it('[IN-12] a flag wins over the environment, that over the file', async () => {
   const config = write(
     'posthorn.yaml',

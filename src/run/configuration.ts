@@ -86,12 +86,13 @@ export type Configuration = z.output<typeof configurationSchema> & {
 /**
  * Finds, reads and checks the configuration: a flag wins over the environment, that over the file. Throws
  * CONFIG_NOT_FOUND, or CONFIG_INVALID with every problem at once, each with its path and its mend. With
- * `beforeSecrets` the secrets are judged as well; it is called with the sources whose keys are right, and may make
- * what is missing.
+ * `beforeFiles` what the file names is judged as well (secrets, modules, programs), which only a server needs: whoever
+ * looks at the database must not depend on it. It is called with the sources whose keys are right, and may make what is
+ * missing.
  */
 export async function loadConfiguration(
   flags: Flags,
-  beforeSecrets?: (sources: Record<string, SourceConfig>, dataDir: string) => void,
+  beforeFiles?: (sources: Record<string, SourceConfig>, dataDir: string) => void,
 ): Promise<Configuration> {
   const file = findConfigFile(flags.config);
   const folder = dirname(file);
@@ -101,12 +102,13 @@ export async function loadConfiguration(
   const overrides = readOverrides(flags, problems);
   const dataDir =
     overrides.dataDir ?? resolve(folder, parsed.value?.dataDir ?? textAt(raw, 'dataDir') ?? '.posthorn');
-  if (parsed.value !== undefined || problems[0]?.path !== '')
-    problems.push(...sourceNameProblems(raw), ...handlerComplaints(raw, { folder, dataDir }));
-  if (beforeSecrets !== undefined) {
+  const isGroup = parsed.value !== undefined || problems[0]?.path !== '';
+  if (isGroup) problems.push(...sourceNameProblems(raw));
+  if (beforeFiles !== undefined) {
+    if (isGroup) problems.push(...handlerComplaints(raw, { folder, dataDir }));
     const sources = soundSources(raw);
     const isSound = parsed.value !== undefined && problems.length === 0;
-    if (isSound) beforeSecrets(sources, dataDir);
+    if (isSound) beforeFiles(sources, dataDir);
     problems.push(...secretComplaints(sources, { folder, dataDir }, { ownMayBeMissing: !isSound }));
   }
   if (parsed.value === undefined || problems.length > 0) throw configInvalid(file, problems);

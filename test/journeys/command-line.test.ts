@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listMigrations } from '../../src/platform/migrate.ts';
@@ -116,6 +116,21 @@ describe('commands beside a running server', () => {
       .map((line) => JSON.parse(line));
     expect(lines).toHaveLength(2);
     expect(lines[1].id).toBeGreaterThan(lines[0].id);
+  });
+
+  it('[CLI-2][CLI-3][CLI-4] commands that need no secret work while one is empty; serve refuses', async () => {
+    const config = join(installation.folder, 'empty-secret.yaml');
+    writeFileSync(join(installation.folder, 'empty'), '');
+    writeFileSync(config, 'sources:\n  github: { scheme: github, secretFile: empty }\n');
+    for (const args of [['events', 'list'], ['events', 'show', '1'], ['migrate', '--check'], ['health']])
+      expect(await installation.run([...args, '--config', config]), args.join(' ')).toMatchObject({
+        code: 0,
+      });
+    const refused = await installation.run(['serve', '--config', config]);
+    expect(refused).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('sources.github.secretFile: the secret in'),
+    });
   });
 
   it('[CLI-3] health says whether the server is alive and ready', async () => {
