@@ -1,10 +1,8 @@
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { createJiti } from 'jiti';
 import { AppError } from '../core/errors.ts';
 import type { AttemptOutcome } from '../core/outcome.ts';
-import { messageOf } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
+import { failureOfModule, loadUserModule } from '../platform/user-module.ts';
 import { type HandlerConfig, mostTimeoutMs } from './handler-settings.ts';
 import { Listeners, type WebhookProcessingFailed, type WebhookReceived } from './listeners.ts';
 
@@ -116,7 +114,8 @@ export async function loadHandlers(
       const register = await loadModule(path);
       await register(registerInto({ handlers, listeners }, config.name));
     } catch (error) {
-      problems.push(`handler ${config.name} (${path}): ${messageOf(error)}`);
+      const { place, message } = failureOfModule(path, error);
+      problems.push(`handler ${config.name} (${place}): ${message}`);
     }
   }
   for (const [index, handler] of handlers.entries())
@@ -141,9 +140,7 @@ export type LoadOptions = {
 };
 
 async function loadModule(path: string): Promise<(on: Register) => unknown> {
-  const loaded = path.endsWith('.ts')
-    ? await createJiti(import.meta.url).import<{ default?: unknown }>(path)
-    : ((await import(pathToFileURL(path).href)) as { default?: unknown });
+  const loaded = await loadUserModule(path);
   if (typeof loaded.default !== 'function') {
     throw new Error(
       'its default export is no function; write: export default (on) => { on("github", "push", async (event) => { ... }) }',

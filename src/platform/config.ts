@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { createJiti } from 'jiti';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { AppError } from '../core/errors.ts';
+import { failureOfModule, loadUserModule, messageOf } from './user-module.ts';
 
 /** The environment of the process. This module is the only one that reads it. */
 export const environment: Readonly<Record<string, string | undefined>> = process.env;
@@ -57,7 +56,7 @@ const exampleConfig = `Write a posthorn.yaml such as:
  */
 export async function readConfigFile(path: string): Promise<unknown> {
   const extension = extname(path).toLowerCase();
-  if (['.js', '.mjs', '.ts'].includes(extension)) return loadModule(path, extension);
+  if (['.js', '.mjs', '.ts'].includes(extension)) return loadModule(path);
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -80,18 +79,16 @@ export async function readConfigFile(path: string): Promise<unknown> {
   }
 }
 
-async function loadModule(path: string, extension: string): Promise<unknown> {
+async function loadModule(path: string): Promise<unknown> {
   try {
-    const module =
-      extension === '.ts'
-        ? await createJiti(import.meta.url).import<Record<string, unknown>>(path)
-        : ((await import(pathToFileURL(path).href)) as Record<string, unknown>);
-    if (module.default === undefined) {
+    const { default: value } = await loadUserModule(path);
+    if (value === undefined)
       throw new Error('it has no default export; write: export default { sources: { ... } }');
-    }
-    return module.default;
+    return value;
   } catch (cause) {
-    throw configInvalid(path, [{ path: '', message: `cannot be loaded: ${messageOf(cause)}` }], cause);
+    const { place, message } = failureOfModule(path, cause);
+    const where = place === path ? '' : ` (${place})`;
+    throw configInvalid(path, [{ path: '', message: `cannot be loaded: ${message}${where}` }], cause);
   }
 }
 
@@ -109,13 +106,6 @@ export function parseConfig<S extends z.ZodType>(
   }
   if (result.success) return { value: result.data, problems: [] };
   return { problems: result.error.issues.flatMap((issue) => problemsOf(issue, [])) };
-}
-
-/** What was thrown, as a text: a module of the user's may throw anything. */
-export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error
-    ? thrown.message
-    : `it threw ${typeof thrown === 'string' ? thrown : typeof thrown}`;
 }
 
 /** One error that lists every problem, each on a line of its own with path and mend. */

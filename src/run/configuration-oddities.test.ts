@@ -19,6 +19,13 @@ it('[IN-12] a configuration that is code may throw anything, and still is a refu
   }
 });
 
+it('[IN-12] a configuration that is code is refused with the line that threw', async () => {
+  const problems = await problemsOf("const a = 1;\n\nthrow new Error('no vault');", 'a.mjs');
+  expect(problems).toEqual([
+    expect.stringMatching(/^the file: cannot be loaded: no vault \(.*\/a\.mjs:3\)$/),
+  ]);
+});
+
 it('[IN-12] a code that is none, a URL that is none, a group that is none: each says what it must be', async () => {
   expect(await problemsOf('sources:\n  GitHub: { scheme: github }\n')).toEqual([
     expect.stringContaining('is no source code'),
