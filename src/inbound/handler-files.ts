@@ -1,6 +1,6 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type ConfigProblem, environment } from '../platform/config.ts';
+import { type ConfigProblem, environment, fileProblem } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
 import { readSecret, SecretFiles, secretPath, warnOfOpenFile } from '../platform/secrets.ts';
 import { standardSecretProblem } from '../signing/index.ts';
@@ -11,13 +11,13 @@ type Folders = { readonly folder: string; readonly dataDir: string };
 
 /** What is wrong with the files that an entry names: its module, its program, its secrets. `at` is its place. */
 export function handlerFileComplaints(entry: unknown, at: string, folders: Folders): ConfigProblem[] {
-  const { module, command, path, secrets } = namedFiles(entry);
+  const { module, program, path, secrets } = namedFiles(entry);
   const problems: ConfigProblem[] = [];
   const problem = (where: string, message: string) => problems.push({ path: `${at}.${where}`, message });
-  if (module !== undefined && !isFile(resolve(folders.folder, module)))
-    problem('module', `names ${resolve(folders.folder, module)}, but there is no such file`);
-  const fault = command && programProblem(resolveProgram(command, folders.folder)[0] as string, path);
-  if (fault !== undefined) problem('exec.command', fault);
+  const moduleFault = module && fileProblem(resolve(folders.folder, module));
+  if (moduleFault) problem('module', moduleFault);
+  const fault = program && programProblem(resolveProgram([program], folders.folder)[0] as string, path);
+  if (fault) problem('exec.command', fault);
   for (const named of secrets) {
     const file = secretPath(named, folders);
     const read = readSecret({ file });
@@ -29,10 +29,9 @@ export function handlerFileComplaints(entry: unknown, at: string, folders: Folde
 
 function programProblem(program: string, path = environment.PATH ?? ''): string | undefined {
   if (program.includes('/')) {
-    if (!isFile(program)) return `names ${program}, but there is no such file`;
-    return isExecutable(program)
-      ? undefined
-      : `names ${program}, which may not be executed; mend it with: chmod +x ${program}`;
+    const fault = fileProblem(program);
+    if (fault !== undefined || isExecutable(program)) return fault;
+    return `names ${program}, which may not be executed; mend it with: chmod +x ${program}`;
   }
   if (process.platform === 'win32' || path === '') return undefined;
   const isFound = path.split(':').some((folder) => isExecutable(join(folder, program)));
@@ -94,16 +93,8 @@ function secretPaths({ http }: HandlerConfig, folders: Folders): string[] {
   return [http?.secretFile ?? []].flat().map((named) => secretPath(named, folders));
 }
 
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
-
 function isExecutable(path: string): boolean {
-  if (!isFile(path)) return false;
+  if (fileProblem(path) !== undefined) return false;
   try {
     accessSync(path, constants.X_OK);
     return true;

@@ -3,6 +3,7 @@ import { sourceCodePattern } from '../core/text.ts';
 import {
   createAddressPolicy,
   judgeTarget,
+  openableNetworks,
   openNetworkProblems,
   type TargetProblem,
   targetProblemTexts,
@@ -29,8 +30,7 @@ const commandSchema = z
     z.string('must be a text; put numbers in quotes').refine(withoutNul, 'must not hold NUL'),
     'must be a list: a program and its arguments, such as ["./deploy.sh", "--fast"]',
   )
-  .min(1, 'must begin with a program')
-  .refine(([program]) => program?.trim() !== '', 'must begin with a program');
+  .refine(beginsWithText, { error: 'must begin with a program', ...whatever });
 const secretFileSchema = z.union(
   [
     text('the path of a file'),
@@ -80,7 +80,7 @@ const execSchema = z.strictObject({
 const handlerSchema = z
   .strictObject({
     name: z
-      .string('must be a text')
+      .string('must be a text that names this handler')
       .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, ., - and _'),
     module: text(
       'the path of a module whose default export is (on) => { on(source, pattern, handler) }',
@@ -116,19 +116,18 @@ function judgeKind(handler: unknown, context: z.RefinementCtx): void {
 
 function judgeHttp(http: unknown, context: z.RefinementCtx): void {
   if (!isGroup(http)) return;
-  const networks = networksSchema.safeParse(http.allowPrivate).data;
-  if (networks === undefined) return;
+  const networks = textsIn(http.allowPrivate);
   const problems = openNetworkProblems(networks);
   for (const message of problems) context.addIssue({ code: 'custom', path: ['allowPrivate'], message });
   if (typeof http.url !== 'string' || http.url === '') return;
-  const judged = judgeTarget(http.url, handlerPolicy(problems.length > 0 ? [] : networks));
-  if ('target' in judged || (problems.length > 0 && mayBeOpened.includes(judged.problem))) return;
+  const isSound = problems.length === 0 && networksSchema.safeParse(http.allowPrivate).success;
+  // While the list is wrong, anything may be what it means to open.
+  const judged = judgeTarget(http.url, handlerPolicy(isSound ? networks : openableNetworks));
+  if ('target' in judged) return;
   const message = `${targetProblemTexts[judged.problem]}${mends[judged.problem] ?? ''}`;
   context.addIssue({ code: 'custom', path: ['url'], message });
 }
 
-/** What depends on the opened networks, and is not judged while these are wrong. */
-const mayBeOpened: readonly TargetProblem[] = ['scheme', 'name', 'address'];
 const mends: Partial<Record<TargetProblem, string>> = {
   parse: '; write it whole, such as https://example.com/hooks',
   scheme: '; http is for loopback and for networks that allowPrivate opens',
@@ -136,6 +135,17 @@ const mends: Partial<Record<TargetProblem, string>> = {
   name: '; a network of your own is opened with allowPrivate',
   address: '; a network of your own is opened with allowPrivate',
 };
+
+/** Judged where the list as a whole is none: that is another problem. */
+function beginsWithText(command: unknown): boolean {
+  if (!Array.isArray(command)) return true;
+  const [program] = command;
+  return typeof program === 'string' ? program.trim() !== '' : command.length > 0;
+}
+
+function textsIn(value: unknown): string[] {
+  return [value].flat().filter((entry) => typeof entry === 'string');
+}
 
 function isGroup(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -161,11 +171,14 @@ export const handlersSchema = z
 /** The files that an entry names, as far as that part of it is sound. */
 export function namedFiles(entry: unknown) {
   const { module, exec, http } = isGroup(entry) ? entry : {};
+  const { command, env } = isGroup(exec) ? exec : {};
+  const program = Array.isArray(command) ? text('a program').safeParse(command[0]).data : undefined;
+  const secrets = isGroup(http) ? [http.secretFile].flat() : [];
   return {
     module: text('a path').safeParse(module).data,
-    command: isGroup(exec) ? commandSchema.safeParse(exec.command).data : undefined,
-    path: isGroup(exec) && isGroup(exec.env) && typeof exec.env.PATH === 'string' ? exec.env.PATH : undefined,
-    secrets: isGroup(http) ? [secretFileSchema.safeParse(http.secretFile).data ?? []].flat() : [],
+    program: program === undefined || program.trim() === '' || !withoutNul(program) ? undefined : program,
+    path: isGroup(env) && typeof env.PATH === 'string' ? env.PATH : undefined,
+    secrets: secrets.length > 2 ? [] : textsIn(secrets).filter((named) => named !== ''),
   };
 }
 

@@ -4,10 +4,11 @@ import {
   createRangeTest,
   isLoopback,
   mostOpenNetworks,
+  openableNetworks,
   openNetworkProblems,
 } from './address-ranges.ts';
 
-export { mostOpenNetworks, openNetworkProblems };
+export { mostOpenNetworks, openableNetworks, openNetworkProblems };
 
 /** Why a URL is not connected to. Configuration shows the sentence; whoever sends is told only that it was blocked. */
 export const targetProblemTexts = {

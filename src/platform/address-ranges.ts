@@ -52,7 +52,13 @@ export function createRangeTest(networks: readonly string[]): (address: string) 
 export const mostOpenNetworks = 32;
 
 /** What an operator may open: RFC 1918, RFC 6598 (shared address space), RFC 4193 (unique local addresses). */
-const openable = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'];
+export const openableNetworks = [
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  'fc00::/7',
+];
 const neverOpened = ['127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '::1/128', 'fe80::/10', 'ff00::/8'];
 
 /**
@@ -127,11 +133,11 @@ function openNetworkProblem(network: string): string | undefined {
     return `${JSON.stringify(network)} is no network in CIDR notation, such as 10.20.0.0/16`;
   if (metadataAddresses.has(address))
     return `${network} is the metadata service of a cloud and stays blocked`;
-  if (openable.some((range) => contains(range, network))) return undefined;
+  if (openableNetworks.some((range) => contains(range, network))) return undefined;
   const covers = neverOpened.some((range) => contains(network, range) || contains(range, network));
   return covers
     ? `${network} covers loopback, link-local or multicast addresses, which cannot be opened`
-    : `${network} is not private: only networks inside ${openable.join(', ')} can be opened`;
+    : `${network} is not private: only networks inside ${openableNetworks.join(', ')} can be opened`;
 }
 
 /** Whether the network `inner` lies wholly inside `outer`. */

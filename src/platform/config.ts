@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
@@ -29,16 +29,31 @@ export function findConfigFile(flag: string | undefined, workingFolder = process
   const named = flag ?? (environment.POSTHORN_CONFIG || undefined);
   if (named !== undefined) {
     const path = resolve(workingFolder, named);
-    if (existsSync(path)) return path;
+    const problem = fileProblem(path);
+    if (problem === undefined) return path;
     const origin = flag === undefined ? 'POSTHORN_CONFIG' : '--config';
-    throw new AppError('CONFIG_NOT_FOUND', `${origin} names ${path}, but there is no such file.`);
+    throw new AppError('CONFIG_NOT_FOUND', `${origin} ${problem}.`);
   }
-  const found = configFileNames.map((name) => resolve(workingFolder, name)).find((path) => existsSync(path));
+  const found = configFileNames
+    .map((name) => resolve(workingFolder, name))
+    .find((path) => fileProblem(path) === undefined);
   if (found !== undefined) return found;
   throw new AppError(
     'CONFIG_NOT_FOUND',
     `No configuration: no posthorn.yaml (or .json, .js, .mjs, .ts) in ${workingFolder}, and neither --config nor POSTHORN_CONFIG names one.\n${exampleConfig}`,
   );
+}
+
+/** Why a path is not that of a file, as an ending of "<what names it> ..."; undefined if it is. */
+export function fileProblem(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory() ? `names ${path}, which is a folder; name a file` : undefined;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    return code === 'EACCES'
+      ? `names ${path}, which cannot be reached; let the user of posthorn into the folders above it`
+      : `names ${path}, but there is no such file`;
+  }
 }
 
 const exampleConfig = `Write a posthorn.yaml such as:
@@ -97,15 +112,14 @@ export function parseConfig<S extends z.ZodType>(
   schema: S,
   value: unknown,
 ): { value: z.output<S>; problems: [] } | { value?: undefined; problems: ConfigProblem[] } {
-  let result: z.ZodSafeParseResult<z.output<S>>;
   try {
-    result = schema.safeParse(value);
+    const result = schema.safeParse(value);
+    if (result.success) return { value: result.data, problems: [] };
+    return { problems: problemsOf(result.error.issues, { value, path: [] }) };
   } catch (error) {
     // A configuration that is code may throw while it is looked at.
     return { problems: [{ path: '', message: `cannot be read: ${messageOf(error)}` }] };
   }
-  if (result.success) return { value: result.data, problems: [] };
-  return { problems: result.error.issues.flatMap((issue) => problemsOf(issue, [])) };
 }
 
 /** One error that lists every problem, each on a line of its own with path and mend. */
@@ -134,7 +148,21 @@ export function pathText(path: readonly PropertyKey[]): string {
     .replace(/^\./, '');
 }
 
-function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): ConfigProblem[] {
+/** Where the judgement of a union goes on: the value as a whole, and the path to the part that is judged. */
+type Judged = { readonly value: unknown; readonly path: readonly PropertyKey[] };
+
+function problemsOf(issues: readonly z.core.$ZodIssue[], judged: Judged): ConfigProblem[] {
+  return issues.filter((issue) => !isEcho(issue, issues)).flatMap((issue) => problemsOfOne(issue, judged));
+}
+
+/** What is of the wrong kind is not measured as well: a list has a length, too. */
+function isEcho(issue: z.core.$ZodIssue, issues: readonly z.core.$ZodIssue[]): boolean {
+  const at = pathText(issue.path);
+  const isMeasure = issue.code === 'too_small' || issue.code === 'too_big';
+  return isMeasure && issues.some((other) => other.code === 'invalid_type' && pathText(other.path) === at);
+}
+
+function problemsOfOne(issue: z.core.$ZodIssue, { value, path: above }: Judged): ConfigProblem[] {
   const path = [...above, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
@@ -143,13 +171,27 @@ function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): Con
     }));
   }
   if (issue.code === 'invalid_union') {
-    const branches = issue.errors.map((issues) => issues.flatMap((inner) => problemsOf(inner, path)));
+    const branches = issue.errors.map((issues) => problemsOf(issues, { value, path }));
     const deepest = branches.filter((branch) => branch.length > 0).sort((a, b) => reach(b) - reach(a))[0];
     if (deepest?.some((problem) => problem.path !== pathText(path))) return deepest;
   }
   if (issue.code === 'invalid_key')
     return [{ path: pathText(path), message: issue.issues[0]?.message ?? issue.message }];
-  return [{ path: pathText(path), message: plainMessage(issue) }];
+  return [{ path: pathText(path), message: `${absence(issue, valueAt(value, path))}${plainMessage(issue)}` }];
+}
+
+/** A key that is not there, or has nothing behind it, is not merely wrong. */
+function absence(issue: z.core.$ZodIssue, given: unknown): string {
+  if (!['invalid_type', 'invalid_union', 'invalid_value'].includes(issue.code)) return '';
+  if (given === undefined) return 'is missing; it ';
+  return given === null ? 'has no value; it ' : '';
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (at as Record<PropertyKey, unknown> | null | undefined)?.[key],
+    value,
+  );
 }
 
 /** Where a schema brings no sentence of its own. */

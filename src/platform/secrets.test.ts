@@ -62,9 +62,11 @@ describe('a secret', () => {
 
   it('[SIG-5] of a file that is missing or cannot be read is a problem that says so', () => {
     expect(readSecret({ file: join(folder, 'nowhere') })).toEqual({ problem: 'does not exist' });
-    expect(readSecret({ file: folder })).toEqual({ problem: 'cannot be read (EISDIR)' });
+    expect(readSecret({ file: folder })).toEqual({
+      problem: 'cannot be read: that is a folder; name a file',
+    });
     expect(readSecret({ file: join(fileWith('x'), 'below') })).toEqual({
-      problem: 'cannot be read (ENOTDIR)',
+      problem: 'does not exist',
     });
   });
 

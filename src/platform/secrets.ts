@@ -34,9 +34,15 @@ export function readSecret(place: SecretPlace): { text: string } | { problem: st
   try {
     return { text: withoutNewline(readFileSync(place.file, 'utf8')) };
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    return { problem: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})` };
+    return { problem: unreadable((error as NodeJS.ErrnoException).code) };
   }
+}
+
+function unreadable(code: string | undefined): string {
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'does not exist';
+  if (code === 'EISDIR') return 'cannot be read: that is a folder; name a file';
+  if (code === 'EACCES') return 'cannot be read (EACCES); let the user of posthorn read it';
+  return `cannot be read (${code})`;
 }
 
 export function placeText(place: SecretPlace): string {

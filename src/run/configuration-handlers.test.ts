@@ -1,17 +1,9 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { useConfigurationFolder } from '../../test/support/configuration-folder.ts';
 
-const { folder, write, problemsOf } = useConfigurationFolder();
-
-/** The problems of a file with these handlers; `{F}` in what is expected stands for its folder. */
-async function judge(handlers: readonly string[], expected: readonly string[]): Promise<void> {
-  const problems = await problemsOf(
-    `sources:\n  shop: { scheme: github, secretFile: secret }\nhandlers:\n${handlers.map((line) => `  - ${line}\n`).join('')}`,
-  );
-  expect([...problems].sort()).toEqual(expected.map((line) => line.replaceAll('{F}', folder())).sort());
-}
+const { folder, write, judge } = useConfigurationFolder();
 
 const http = (rest: string) => `{ name: a, source: shop, http: { ${rest} } }`;
 const exec = (rest: string) => `{ name: a, source: shop, exec: { ${rest} } }`;
@@ -160,6 +152,7 @@ it('[IN-17] allowPrivate opens private networks only: never loopback, metadata o
 
 it('[IN-17] the secret of an http handler must be usable, and never stands in the message', async () => {
   write('short', 'tooshort');
+  write('empty', '\n');
   await judge(
     [
       '{ name: a, source: shop, http: { url: "https://example.com/", secretFile: [secret, short] } }',
@@ -167,6 +160,7 @@ it('[IN-17] the secret of an http handler must be usable, and never stands in th
       '{ name: c, source: shop, http: { url: "https://example.com/", secretFile: [] } }',
       '{ name: d, source: shop, http: { url: "https://example.com/", secretFile: [a, b, c] } }',
       '{ name: e, source: shop, http: { url: "https://example.com/", secretFile: 5 } }',
+      '{ name: f, source: shop, http: { url: "https://example.com/", secretFile: empty } }',
     ],
     [
       'handlers[0].http.secretFile: the secret in {F}/short has 8 bytes; at least 16 are needed, make one with: openssl rand -hex 32',
@@ -176,6 +170,7 @@ it('[IN-17] the secret of an http handler must be usable, and never stands in th
         (n) =>
           `handlers[${n}].http.secretFile: must be the path of a file, or a list of two while a secret rotates`,
       ),
+      'handlers[5].http.secretFile: the secret in {F}/empty is empty; make one with: openssl rand -hex 32',
     ],
   );
 });
@@ -186,7 +181,7 @@ it('[IN-18] the program of an exec handler must be there and executable', async 
   const named = 'handlers[0].exec.command: names';
   await judge([exec('command: [./absent]')], [`${named} {F}/absent, but there is no such file`]);
   await judge([exec('command: [./file/x]')], [`${named} {F}/file/x, but there is no such file`]);
-  await judge([exec('command: [.//]')], [`${named} {F}, but there is no such file`]);
+  await judge([exec('command: [.//]')], [`${named} {F}, which is a folder; name a file`]);
   await judge(
     [exec('command: [./plain]')],
     [`${named} {F}/plain, which may not be executed; mend it with: chmod +x {F}/plain`],

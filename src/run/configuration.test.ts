@@ -238,6 +238,9 @@ it('[IN-12] no configuration: exit code 2 with an example', async () => {
   expect(error).toMatchObject({ code: 'CONFIG_NOT_FOUND', exitCode: 2 });
   expect(error.message).toContain('sources:');
   vi.restoreAllMocks();
+  await expect(loadConfiguration({ config: folder() })).rejects.toThrow(
+    `--config names ${folder()}, which is a folder; name a file.`,
+  );
 });
 
 it('[IN-12] secrets that posthorn makes may be missing until a sound configuration starts', async () => {

@@ -38,6 +38,7 @@ export function signStandard(message: {
 
 /** As `secretProblem`, for a secret of Standard Webhooks: behind `whsec_` it is base64, otherwise its text is the key. */
 export function standardSecretProblem(text: string): string | undefined {
+  if (text === '') return 'is empty; make one with: openssl rand -hex 32';
   if (!text.startsWith(prefix) || text === prefix) return secretProblem(text, { keyEncoding: 'utf8' });
   return secretProblem(text.slice(prefix.length), { keyEncoding: 'base64' });
 }

@@ -21,20 +21,24 @@ export function useConfigurationFolder() {
     vi.unstubAllEnvs();
     rmSync(folder, { recursive: true, force: true });
   });
-  return {
-    folder: () => folder,
-    write,
-    /** The problems that a start with this configuration would list; none = it is sound. */
-    problemsOf: async (text: string, name = 'posthorn.yaml'): Promise<string[]> => {
-      const thrown: unknown = await loadConfiguration({ config: write(name, text) }, () => {}).then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      if (thrown === undefined) return [];
-      expect(thrown).toBeInstanceOf(AppError);
-      expect((thrown as AppError).exitCode).toBe(2);
-      const [, ...lines] = (thrown as AppError).message.split('\n');
-      return lines.map((line) => line.trim());
-    },
+  /** The problems that a start with this configuration would list; none = it is sound. */
+  const problemsOf = async (text: string, name = 'posthorn.yaml'): Promise<string[]> => {
+    const thrown: unknown = await loadConfiguration({ config: write(name, text) }, () => {}).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (thrown === undefined) return [];
+    expect(thrown).toBeInstanceOf(AppError);
+    expect((thrown as AppError).exitCode).toBe(2);
+    const [, ...lines] = (thrown as AppError).message.split('\n');
+    return lines.map((line) => line.trim());
   };
+  /** Expects these problems of a file with these handlers, in any order; `{F}` stands for its folder. */
+  const judge = async (handlers: readonly string[], expected: readonly string[]): Promise<void> => {
+    const problems = await problemsOf(
+      `sources:\n  shop: { scheme: github, secretFile: secret }\nhandlers:\n${handlers.map((line) => `  - ${line}\n`).join('')}`,
+    );
+    expect([...problems].sort()).toEqual(expected.map((line) => line.replaceAll('{F}', folder)).sort());
+  };
+  return { folder: () => folder, write, problemsOf, judge };
 }
