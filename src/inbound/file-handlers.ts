@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../platform/clock.ts';
 import { Commands, sweepCommandFolders } from '../platform/commands/index.ts';
+import { makeFolder } from '../platform/data-dir.ts';
 import type { Log } from '../platform/log.ts';
 import { createNameLookup } from '../platform/name-lookup.ts';
 import { createExecHandler } from './exec-handler.ts';
@@ -52,6 +53,7 @@ export async function createFileHandlers(
 
 function createCommands(base: string): Commands {
   try {
+    makeFolder(base, 0o700);
     return new Commands(base);
   } catch (cause) {
     const reason = (cause as Error).message;

@@ -1,19 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { environment } from './config.ts';
+import { makeFolder } from './data-dir.ts';
 import type { Log } from './log.ts';
 
 /** Where a secret is: a file or an environment variable, never the configuration itself. */
@@ -52,7 +43,7 @@ export function placeText(place: SecretPlace): string {
 /** Makes a secret file with a random secret, mode 0600, unless there is one. Gives whether it was made. */
 export function makeSecretFile(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) return false;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path), 0o700);
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
   try {
     const file = openSync(draft, 'wx', 0o600);

@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../platform/data-dir.ts';
 import type { Log } from '../platform/log.ts';
 
 /** Where the serving process listens, for commands on the same machine: ports may have been chosen by the system. */
@@ -14,7 +15,7 @@ const fileName = 'running.json';
 /** A convenience: a data directory that cannot be written (with a database of one's own) is no reason to stop. */
 export async function rememberRunning(dataDir: string, urls: Omit<Running, 'pid'>, log: Log): Promise<void> {
   try {
-    await mkdir(dataDir, { recursive: true });
+    makeFolder(dataDir);
     const draft = join(dataDir, `${fileName}.${process.pid}`);
     await writeFile(draft, JSON.stringify({ pid: process.pid, ...urls }), { mode: 0o600 });
     await rename(draft, join(dataDir, fileName));

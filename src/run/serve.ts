@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type HealthCheck, healthRoutes, metricsRoute } from '../admin/index.ts';
 import { AppError } from '../core/errors.ts';
 import { createSourceKeys, JournalWriter, makeMissingSecrets } from '../inbound/index.ts';
+import { makingInDataDir } from '../platform/data-dir.ts';
 import { DatabaseClock } from '../platform/database-clock.ts';
 import {
   createPool,
@@ -52,7 +53,7 @@ const graceMs = 10_000;
 export async function serve(options: ServeOptions): Promise<Serving> {
   const madeSecrets: string[] = [];
   const configuration = await loadConfiguration(options, (sources, dataDir) => {
-    madeSecrets.push(...makeMissingSecrets(sources, dataDir));
+    madeSecrets.push(...makingInDataDir(dataDir, () => makeMissingSecrets(sources, dataDir)));
   });
   const active = new Set<Role>(options.roles ?? roles);
   refuseSplitEmbedded(active, configuration);

@@ -91,7 +91,31 @@ describe('a refusal says what to do', () => {
   });
 });
 
-async function mount(path: string, size: string, remount = ''): Promise<boolean> {
+describe('a data directory that cannot be made or written', () => {
+  const another = 'name another one with --data-dir, POSTHORN_DATA_DIR or dataDir.';
+
+  it('[EPG-26] where no folders can be made: refused at once', async ({ skip }) => {
+    if (process.platform !== 'linux') skip('/proc is on Linux');
+    const began = performance.now();
+    for (const dataDir of ['/proc/posthorn', '/proc/posthorn/data'])
+      expect(await refusal(dataDir)).toMatchObject({
+        code: 'DATA_DIR_UNUSABLE',
+        message: `The data directory ${dataDir} cannot be made or written (ENOENT): ${another}`,
+      });
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
+  it('[EPG-26] that is empty and read-only: what to do', async ({ skip }) => {
+    const dataDir = await temporaryDirectory();
+    if (!(await mount(dataDir, '1m', 'ro,'))) skip('a file system can be mounted by root only');
+    expect(await refusal(dataDir)).toMatchObject({
+      code: 'DATA_DIR_UNUSABLE',
+      message: `The data directory ${dataDir} lies on a read-only file system: mount it writable, or ${another}`,
+    });
+  });
+});
+
+async function mount(path: string, size: string, options = ''): Promise<boolean> {
   const run = async (program: string, args: string[]) =>
     (
       await once(
@@ -99,7 +123,7 @@ async function mount(path: string, size: string, remount = ''): Promise<boolean>
         'close',
       )
     )[0] === 0;
-  const done = await run('mount', ['-t', 'tmpfs', '-o', `${remount}size=${size},mode=755`, 'tmpfs', path]);
-  if (done && !remount) afterwards(() => run('umount', [path]));
+  const done = await run('mount', ['-t', 'tmpfs', '-o', `${options}size=${size},mode=755`, 'tmpfs', path]);
+  if (done && options !== 'remount,') afterwards(() => run('umount', [path]));
   return done;
 }

@@ -2,7 +2,6 @@ import {
   chmod,
   cp,
   lstat,
-  mkdir,
   readdir,
   readFile,
   readlink,
@@ -14,6 +13,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { AppError } from '../../core/errors.ts';
+import { makeFolder } from '../data-dir.ts';
 import type { Log } from '../log.ts';
 import { systemDirectory } from './place.ts';
 import { hasCode, readIfPresent } from './private-file.ts';
@@ -135,7 +135,7 @@ async function makeLinks(native: string, folder: string): Promise<void> {
     source: string;
     target: string;
   }[];
-  if (folder !== join(native, 'lib')) await mkdir(folder, { recursive: true, mode: 0o755 });
+  if (folder !== join(native, 'lib')) makeFolder(folder, 0o755);
   for (const { source, target } of list) {
     await makeLink(join(native, relative('native', source)), join(folder, basename(target)));
   }

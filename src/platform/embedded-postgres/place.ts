@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readlink, realpath, rmdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/errors.ts';
+import { makeFolder, makingInDataDir } from '../data-dir.ts';
 import type { Log } from '../log.ts';
 import { dataIn } from './cluster.ts';
 import { giveTo, hasCode } from './private-file.ts';
@@ -18,14 +19,14 @@ export async function preparePlace(
   dataDir: string,
   { user, log }: { user: RunUser; log: Log },
 ): Promise<string> {
-  await mkdir(dataDir, { recursive: true, mode: user.switched ? 0o755 : 0o700 });
+  makingInDataDir(dataDir, () => makeFolder(dataDir, user.switched ? 0o755 : 0o700));
   const home = await realpath(dataDir);
   const name = join(home, 'postgres');
   const former = await readlink(name).catch(() => undefined);
   if (!former && !(await exists(dataIn(name))) && !(await canReach(home, user)))
     await linkElsewhere(home, name, user);
   const directory = (await readlink(name).catch(() => undefined)) ?? name;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makingInDataDir(dataDir, () => makeFolder(directory, 0o700));
   const real = await realpath(directory);
   await checkOwner(real, user);
   await checkReach(real, user);
