@@ -51,8 +51,11 @@ export type RunStatus = (typeof runStatuses)[number];
 export const attemptOutcomes = ['done', 'failed', 'rejected', 'retry_later', 'timed_out', 'crashed'] as const;
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
-/** Why an outgoing request got no answer. `blocked` never says more: the URL may be anybody's (EGR-11). */
-export const sendFailures = ['blocked', 'timeout', 'network', 'tls', 'aborted'] as const;
+/**
+ * Why an outgoing request got no answer. `blocked` never says more: the URL may be anybody's (EGR-11). `network`: no
+ * connection; `closed`: it ended before a status came; `no_http`: what came is no answer that can be read.
+ */
+export const sendFailures = ['blocked', 'timeout', 'network', 'tls', 'closed', 'no_http', 'aborted'] as const;
 export type SendFailure = (typeof sendFailures)[number];
 
 /** For the `default` of an exhaustive switch: does not compile while a case is missing. */

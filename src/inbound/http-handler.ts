@@ -95,7 +95,9 @@ const failureText: Record<SendFailure, string> = {
   blocked:
     'the address of the receiver is not allowed: open its network with allowPrivate, or correct the URL',
   network: 'the receiver could not be reached',
-  tls: "the receiver's certificate does not hold",
+  tls: "the receiver's certificate does not hold, or it speaks no TLS",
+  closed: 'the receiver closed the connection before its answer',
+  no_http: 'the receiver answered with something that is no HTTP, or that cannot be read',
   timeout: 'the receiver took longer than',
   aborted: 'the request was ended with its run',
 };

@@ -1,7 +1,9 @@
 import { isIP, connect as openTcp, type Socket } from 'node:net';
 import { checkServerIdentity, connect as openTls, type SecureContext } from 'node:tls';
+import { errors } from 'undici';
 import type { Target } from './address-policy.ts';
 import type { Budget } from './guarded-fetch-budget.ts';
+import { connectionGone } from './guarded-fetch-exchange.ts';
 
 /** More than this would let whoever owns a name have many hosts knocked at with one request. */
 const mostAddresses = 8;
@@ -38,13 +40,17 @@ export async function dialOneOf(
 }
 
 /**
- * One word for what kept a connection or an exchange from succeeding. Codes of the system, of HTTP and of Node's
- * streams are the network's; the others are OpenSSL's for a certificate (CERT_HAS_EXPIRED) or a protocol (EPROTO).
+ * One word for what kept a connection or an exchange from succeeding. Codes of the system and of Node's streams are the
+ * network's; the others are OpenSSL's for a certificate (CERT_HAS_EXPIRED) or a protocol (EPROTO). What undici finds
+ * wrong by itself is the answer, but for an end of the connection.
  */
-export function failureOf(error: unknown): 'timeout' | 'tls' | 'network' {
-  const code = (error as NodeJS.ErrnoException).code ?? '';
+export function failureOf(error: unknown): 'timeout' | 'tls' | 'network' | 'closed' | 'no_http' {
+  const { code = '', message } = error as NodeJS.ErrnoException;
   if (code === 'ETIMEDOUT') return 'timeout';
-  const isOfNetwork = /^(E(?!PROTO)[A-Z0-9]+$|UND_ERR_|HPE_|ERR_(?!TLS_|SSL_|OSSL_)|$)/.test(code);
+  if ([connectionGone, 'ECONNRESET', 'EPIPE'].includes(code) || message === 'other side closed')
+    return 'closed';
+  if (error instanceof errors.UndiciError || error instanceof errors.HTTPParserError) return 'no_http';
+  const isOfNetwork = /^(E(?!PROTO)[A-Z0-9]+$|UND_ERR_|ERR_(?!TLS_|SSL_|OSSL_)|$)/.test(code);
   return isOfNetwork ? 'network' : 'tls';
 }
 

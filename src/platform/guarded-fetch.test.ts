@@ -198,16 +198,34 @@ describe('what is sent and read', () => {
   });
 
   it.each([
-    ['nothing', ''],
     ['no HTTP', 'SSH-2.0-x\r\n'],
+    ['HTTP/2', '\0\0\x12\x04\0\0\0\0\0'],
+    ['a status that is none', 'HTTP/1.1 99999 X\r\n\r\n'],
     [
       'an upgrade that nobody asked for',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
     ],
     ['100 for a request without Expect', 'HTTP/1.1 100 Continue\r\n\r\n'],
     ['endless headers', `HTTP/1.1 200 OK\r\n${'X-Long: 0123456789\r\n'.repeat(5_000)}\r\n`],
-  ])('%s is the network’s', async (_, bytes) => {
+  ])('%s is an answer that cannot be read', async (_, bytes) => {
     const { fetch, url } = await plainTarget((socket) => socket.end(bytes));
+    expect(await fetch.send(url)).toEqual({ ok: false, reason: 'no_http' });
+  });
+
+  it.each<[string, Answering]>([
+    ['nothing', (socket) => socket.end()],
+    ['a reset', (socket) => socket.resetAndDestroy()],
+    ['half a status line', (socket) => socket.end('HTTP/1.1 2')],
+    ['half of the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nX-A: b\r\n')],
+    ['1xx alone', (socket) => socket.end('HTTP/1.1 103 Early Hints\r\n\r\n')],
+  ])('%s before the status is a connection that was closed', async (_, answering) => {
+    const { fetch, url } = await plainTarget(answering);
+    expect(await fetch.send(url)).toEqual({ ok: false, reason: 'closed' });
+  });
+
+  it('no connection is the network’s', async () => {
+    const { target, fetch, url } = await plainTarget();
+    await target.close();
     expect(await fetch.send(url)).toEqual(network);
   });
 });

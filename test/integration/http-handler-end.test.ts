@@ -113,19 +113,26 @@ it('[IN-17] a status that came in time counts, though the rest of the answer doe
   expect(await tryOnce(answering, { timeoutMs: 300 })).toMatchObject({ outcome: 'done', requests: 1 });
 });
 
-it('[IN-17] a connection that is refused or cut is a failed attempt', async () => {
-  const unreached = 'the receiver could not be reached';
-  expect(await tryOnce((socket) => void socket.resetAndDestroy())).toMatchObject({
-    outcome: 'failed',
-    error: unreached,
-    status: 'waiting',
-    attempts: 1,
-  });
+it('[IN-17] a connection that is refused or cut, and an answer that is none, are each a failed attempt that says so', async () => {
+  const closed = 'the receiver closed the connection before its answer';
+  const cases: [Answering, string][] = [
+    [(socket) => void socket.resetAndDestroy(), closed],
+    [(socket) => void socket.end(), closed],
+    ['SSH-2.0-OpenSSH\r\n', 'the receiver answered with something that is no HTTP, or that cannot be read'],
+  ];
+  for (const [answering, error] of cases)
+    expect(await tryOnce(answering)).toMatchObject({
+      outcome: 'failed',
+      error,
+      output: null,
+      status: 'waiting',
+      attempts: 1,
+    });
   const { target } = await receive();
   await target.close();
   expect(await tryOnce(okAnswer, { url: `http://127.0.0.1:${target.port}/` })).toMatchObject({
     outcome: 'failed',
-    error: unreached,
+    error: 'the receiver could not be reached',
     status: 'waiting',
     requests: 0,
   });
