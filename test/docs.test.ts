@@ -101,6 +101,16 @@ it('package.json has no script that npm runs on its own: where scripts are block
   expect(Object.keys(packageJson.scripts).filter((name) => own.test(name))).toEqual([]);
 });
 
+it('[CLI-1] README.md calls the command by one name, says what that is before its first use, and how a database of your own gets its schema', () => {
+  const readme = read('README.md');
+  expect(readme.match(/.*node .*dist\/cli\/posthorn\.js.*/g)).toEqual([
+    `alias posthorn="node '$PWD/dist/cli/posthorn.js'"`,
+  ]);
+  expect(readme.indexOf('alias posthorn=')).toBeLessThan(readme.indexOf('\nposthorn '));
+  const paragraph = readme.split('\n- ').find((item) => item.includes('`DATABASE_URL` set'));
+  expect(paragraph).toMatch(/`posthorn migrate`[\s\S]*`posthorn serve --migrate`/);
+});
+
 it('every relative link in the documents leads somewhere', () => {
   const broken = documents().flatMap((file) =>
     [...withoutCode(read(file)).matchAll(/\]\(<?([^()#>\s]+)[^)]*\)/g)]

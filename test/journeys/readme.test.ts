@@ -41,10 +41,12 @@ it('[CLI-1] npm start serves the quickstart, and the commands of the README look
     const curl = /^curl .*$/m.exec(out)?.[0] as string;
     expect(spawnSync('sh', ['-c', curl], { encoding: 'utf8' }).stdout).toContain('200 OK');
     await waitFor('the handler to speak', () => out.includes('push to octocat/hello-world'));
-    const commands = blocks('sh')
-      .join('')
-      .split('\n')
-      .filter((line) => line.startsWith('node dist/'));
+    const lines = blocks('sh').join('').split('\n');
+    const named = /^alias posthorn="(.*)"$/.exec(lines.find((line) => line.startsWith('alias ')) ?? '')?.[1];
+    const program = named?.replaceAll("'", '"') as string;
+    const commands = lines
+      .filter((line) => line.startsWith('posthorn '))
+      .map((line) => line.replace('posthorn', program));
     expect(commands.length).toBeGreaterThan(3);
     for (const command of commands) {
       const bounded = command.includes(' tail ') ? `timeout --signal=INT 2 ${command}` : command;
