@@ -85,7 +85,7 @@ async function runIn(place: Place): Promise<number> {
     });
     const report = await runThrough({ place, postgres, fleet, provider, random, forMs, tell });
     printReport(report);
-    if (flags.json) {
+    if (flags.json || flags.results !== undefined) {
       const { seed: _seed, ...results } = report;
       const folder = flags.results ?? join(import.meta.dirname, 'results');
       writeResults(`chaos-${minutes}-minutes`, { ...flags, seed }, results, folder);

@@ -13,7 +13,7 @@ const usage = `npm run chaos [-- options]
   --drain-seconds S   how long everything may take to come to rest afterwards; default 300
   --clocks LIST       whose wall clocks jump, of gateway,worker; default both, "none" for none
   --json              write the result to chaos/results
-  --results FOLDER    write it there
+  --results FOLDER    write it there instead
 
 Exit code 0: nothing was lost, doubled or left undone. See chaos/README.md.
 `;

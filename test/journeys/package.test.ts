@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -45,6 +45,27 @@ it('[PERF-1][PERF-2][PERF-11] the benchmark of ingest runs, with every baseline 
   );
   for (const part of ['no storage', 'posthorn', 'one insert each', 'PERF-2: at', 'bare HMAC ns'])
     expect(out).toContain(part);
+}, 120_000);
+
+it('[PERF-3] a part of the benchmark of processing writes no result unasked, and an unknown part is refused', () => {
+  const bench = (...args: string[]) =>
+    spawnSync(process.execPath, ['scripts/bench.mjs', 'process', ...args], {
+      cwd: repository,
+      encoding: 'utf8',
+    });
+  const results = () => {
+    const place = join(repository, 'bench/results');
+    return readdirSync(place).map((name) => [name, statSync(join(place, name)).mtimeMs]);
+  };
+  const before = results();
+  const { status, stdout } = bench('--only', 'wake', '--rounds', '1', '--seconds', '1');
+  expect([status, results()]).toEqual([0, before]);
+  expect(stdout).toContain('woken by NOTIFY');
+  const refused = bench('--only', 'wake,speed');
+  expect(refused.status).not.toBe(0);
+  expect(refused.stderr).toContain(
+    '--only does not know speed; the parts are drain, lag, wake, cost, memory.',
+  );
 }, 120_000);
 
 it('[PERF-3][PERF-8] the benchmark of processing runs, each part beside its baseline', () => {
