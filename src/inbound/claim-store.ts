@@ -24,8 +24,11 @@ export type ClaimedRun = {
   readonly receivedAt: Date;
 };
 
+/** A handler that has something due; `isSuspect`: a run whose worker died. */
+export type DueHandler = { readonly handler: string; readonly isSuspect: boolean };
+
 /**
- * Which of these handlers have something due, longest first; `isSuspect`: its worker died. `from` of a handler: nothing
+ * Which of these handlers have something due, longest first. `from` of a handler: nothing
  * that was due before is looked at. What was claimed since the last vacuum still stands in the index, and looking
  * behind it at each claim would take longer and longer while a backlog drains.
  */
@@ -33,8 +36,8 @@ export async function findDue(
   db: Queryable,
   handlers: readonly { name: string; from: Date }[],
   now: Date,
-): Promise<{ handler: string; isSuspect: boolean }[]> {
-  const { rows } = await db.query<{ handler: string; isSuspect: boolean }>({
+): Promise<DueHandler[]> {
+  const { rows } = await db.query<DueHandler>({
     name: 'find_due',
     text: `
 (select handler, true as "isSuspect" from posthorn.runs

@@ -2,13 +2,14 @@ import { type Clock, type Moment, moment, restOf } from '../platform/clock.ts';
 import type { Pool } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
 import { Loop } from '../platform/loop.ts';
-import { type ClaimedRun, claimRuns, findDue } from './claim-store.ts';
+import { type ClaimedRun, claimRuns, type DueHandler, findDue } from './claim-store.ts';
 import type { Handler } from './handlers.ts';
 import type { Pace } from './pace.ts';
 import { mostAttempts } from './run-end.ts';
 import { type FailedRun, type RunningTry, startTry, type TryOutcome } from './run-handler.ts';
 import { giveBackStrays, type NextClaim, renewLeases, type TakenOver, takeOverRuns } from './run-store.ts';
 import { Slots } from './slots.ts';
+import { isSuspect, mayStart } from './suspects.ts';
 
 const leaseMs = 30_000;
 /** A lease is believed for less than it lasts, counted from before its renewal was sent. */
@@ -21,11 +22,6 @@ const askAgainMs = 5;
 const strayAfterMs = 2_000;
 const beginning = new Date(0);
 const mostRestMs = 100;
-/**
- * What kills its worker mostly does so soon. A suspect has the worker to itself for so long, and no longer: a handler may
- * take hours, and the others must go on.
- */
-const aloneMs = 5_000;
 
 export type WorkMetrics = { runEnded(handler: string, outcome: string): void };
 
@@ -65,7 +61,7 @@ export class Work {
   /** Handlers that had more due when they were last looked at. */
   readonly #waiting = new Set<string>();
   #straysAt = Number.POSITIVE_INFINITY;
-  #isSuspectDue = false;
+  #isSuspectNext = false;
 
   constructor(handlers: readonly Handler[], { holder }: { holder: string }, deps: WorkDeps) {
     this.#handlers = new Map(handlers.map((handler) => [handler.name, handler]));
@@ -136,26 +132,23 @@ export class Work {
     await this.#takeOver(now);
     const handlers = [...this.#handlers.keys()].map((name) => ({ name, from: this.#dueFrom(name) }));
     const due = await findDue(this.#deps.pool, handlers, now);
-    const ordinary = due.filter((one) => !one.isSuspect);
-    const running = [...this.#running.values()];
-    const isYoung = ({ startedAt }: Running) => Math.abs(now.getTime() - startedAt) < aloneMs;
-    const suspects = running.filter(({ attempt }) => isSuspect(attempt.run));
-    // One at a time: they must not take each other along. Who was killed beside one is the next suspect.
-    const suspect = suspects.length > 0 ? undefined : due.find((one) => one.isSuspect);
-    this.#isSuspectDue = suspect !== undefined;
-    if (suspects.some(isYoung)) return false;
-    if (suspect !== undefined) return !running.some(isYoung) && (await this.#claim(suspect, now)) > 0;
     for (const { name } of handlers)
       this.#note(
         name,
-        ordinary.some(({ handler }) => handler === name),
+        due.some(({ handler, isSuspect }) => handler === name && !isSuspect),
       );
+    const running = [...this.#running.values()].map(({ attempt, startedAt }) => ({
+      run: attempt.run,
+      startedAt,
+    }));
+    const { starts, isSuspectNext } = mayStart(due, running, now.getTime());
+    this.#isSuspectNext = isSuspectNext;
     let claimed = 0;
-    for (const one of ordinary) claimed += await this.#claim(one, now);
+    for (const one of starts) claimed += await this.#claim(one, now);
     return claimed > 0;
   }
 
-  async #claim(due: { handler: string; isSuspect: boolean }, now: Date): Promise<number> {
+  async #claim(due: DueHandler, now: Date): Promise<number> {
     const handler = this.#handlers.get(due.handler) as Handler;
     const free = handler.concurrency - this.#slots.taken(handler.name);
     const limit = this.#deps.pace.allowed(free);
@@ -282,7 +275,7 @@ export class Work {
   /** Its slot goes on to the handler's next run, unless something else must come first. */
   #nextClaim(handler: Handler): NextClaim | undefined {
     const isFull = this.#slots.taken(handler.name) > handler.concurrency;
-    if (this.#isStopping || this.#isSuspectDue || isFull || this.#deps.pace.allowed(1) < 1) return undefined;
+    if (this.#isStopping || this.#isSuspectNext || isFull || this.#deps.pace.allowed(1) < 1) return undefined;
     return { leaseMs, now: new Date(this.#deps.clock.now()), from: this.#dueFrom(handler.name) };
   }
 
@@ -301,9 +294,4 @@ export class Work {
     for (const { attempt, believedFrom } of this.#running.values())
       if (restOf(believedMs, believedFrom, at) === 0) attempt.cut('lost');
   }
-}
-
-/** Its worker died at an earlier try. */
-function isSuspect(run: ClaimedRun): boolean {
-  return run.deaths > 0;
 }

@@ -204,26 +204,37 @@ describe('deaths', () => {
   });
 
   it('[IN-15] a run whose worker died does not wait for the end of a long one', async () => {
-    await journal([{ eventType: 'long' }]);
+    await journal([{ eventType: 'suspect' }]);
+    const first = await start(handler(() => new Promise(() => {})));
+    await first.round();
     let letGo = () => {};
-    const worker = await start(
-      handler((event) => event.eventType === 'long' && new Promise<void>((resolve) => (letGo = resolve))),
+    const second = await start(
+      handler(
+        (event) =>
+          event.eventType === 'long' &&
+          new Promise<void>((resolve) => {
+            letGo = resolve;
+          }),
+      ),
     );
-    await worker.round();
-    await journal([{ eventType: 'suspect' }, { eventType: 'short' }]);
-    await worker.planner.run();
-    await query(`update posthorn.runs set deaths = 1 where status = 'waiting'
-      and event = (select id from posthorn.events where event_type = 'suspect')`);
-    await worker.round();
+    await journal([{ eventType: 'long' }]);
+    await second.round();
+    await query(
+      `update posthorn.runs set lease_until = clock_timestamp() - interval '1 s' where lease_holder = $1`,
+      [first.holder],
+    );
+    await second.work.run();
+    await journal([{ eventType: 'short' }]);
+    await second.round();
     expect((await runs()).filter(({ status }) => status === 'done')).toEqual([]);
     clock.advance(5_000);
     await waitFor('both', async () => {
-      await worker.round();
+      await second.round();
       return (await runs()).filter(({ status }) => status === 'done').length === 2;
     });
-    expect(worker.work.runningCount).toBe(1);
+    expect(second.work.runningCount).toBe(1);
     letGo();
-    await worker.idle();
+    await second.idle();
   });
 
   it('[IN-15] a run whose worker died has the next worker to itself; at the third death it is failed', async () => {
