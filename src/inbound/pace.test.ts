@@ -20,18 +20,30 @@ function createPace() {
 }
 
 describe('pace', () => {
-  it('[PERF-3] without pressure everything may start', () => {
+  it('[PERF-3] where nobody judges everything may start', () => {
+    expect(new Pace(() => 0).allowed(1_000)).toBe(1_000);
+  });
+
+  it('[PERF-3] without pressure the limit begins at rest, rises while it is reached, and comes back to rest', () => {
     const { pace, tenth } = createPace();
-    expect(tenth(false)).toBe(1_000);
-    expect(pace.perSecond).toBe(Number.POSITIVE_INFINITY);
+    tenth(false);
+    expect(pace.perSecond).toBe(1_000);
+    expect(tenth(false)).toBeLessThanOrEqual(120);
+    for (let more = 0; more < 30; more++) tenth(false);
+    expect(pace.perSecond).toBeGreaterThan(5_000);
+    for (let more = 0; more < 60; more++) tenth(false, 0);
+    expect(pace.perSecond).toBe(1_000);
+    expect(pace.isPressed).toBe(false);
   });
 
   it('[PERF-3] pressure lowers what may start from what did start, down to a floor that is always allowed', () => {
     const { pace, tenth } = createPace();
-    for (let second = 0; second < 100; second++) tenth(false);
-    expect(tenth(true, 1)).toBe(100);
-    expect(pace.perSecond).toBeCloseTo(750);
-    expect(tenth(true)).toBeGreaterThan(60);
+    tenth(false);
+    tenth(false);
+    expect(tenth(true)).toBeGreaterThan(90);
+    expect(pace.perSecond).toBeGreaterThan(650);
+    expect(pace.perSecond).toBeLessThan(850);
+    expect(tenth(true)).toBeGreaterThan(50);
     for (let more = 0; more < 20; more++) tenth(true);
     expect(pace.perSecond).toBe(200);
     const floor = [tenth(true), tenth(true), tenth(true), tenth(true), tenth(true)];
@@ -39,12 +51,13 @@ describe('pace', () => {
     expect(Math.max(...floor)).toBeLessThanOrEqual(24);
   });
 
-  it('[PERF-3] when the pressure is gone the limit rises and is then forgotten', () => {
+  it('[PERF-3] when the pressure is gone the limit rises to where it rests, also when it is not reached', () => {
     const { pace, tenth } = createPace();
     tenth(true, 1);
+    expect(pace.isPressed).toBe(true);
     let tenths = 0;
     while (pace.isPressed && tenths < 200) {
-      tenth(false);
+      tenth(false, 0);
       tenths += 1;
     }
     expect(pace.isPressed).toBe(false);

@@ -1,9 +1,10 @@
 /**
- * How many runs may start a second while ingest is under pressure. Gateway and worker of one server share its cores:
- * what is acknowledged can wait, what is not yet acknowledged cannot. Without pressure there is no limit. Under pressure
- * it falls by a quarter every tenth of a second, down to `leastPerSecond`; when the pressure is gone it rises by a twelfth,
- * and a limit that was not reached any more is forgotten. Starts are limited, not runs: handlers that only wait for
- * somebody are not slowed down by it.
+ * How many runs may start a second beside ingest. Gateway and worker of one server share its cores: what is acknowledged
+ * can wait, what is not yet acknowledged cannot. Under pressure the limit falls by a quarter every tenth of a second, down
+ * to `leastPerSecond`. Without it rises by a twelfth as long as it is reached, and else comes to rest at `restPerSecond`: a
+ * worker that begins with all it can (connections, plans, code that is not compiled yet) would itself be the pressure.
+ * Where nobody judges there is no limit. Starts are limited, not runs: handlers that only wait for somebody are not
+ * slowed down by it.
  */
 export class Pace {
   readonly #now: () => number;
@@ -24,13 +25,14 @@ export class Pace {
     return this.#perSecond;
   }
 
+  /** Since the last pressure the limit has not come back to where it rests. */
   get isPressed(): boolean {
-    return this.#perSecond !== Number.POSITIVE_INFINITY;
+    return this.#perSecond < restPerSecond;
   }
 
   /** How many runs may start now, at most `wanted`. */
   allowed(wanted: number): number {
-    if (!this.isPressed) return wanted;
+    if (this.#isUnlimited) return wanted;
     this.#fill();
     return Math.min(wanted, Math.floor(this.#allowance));
   }
@@ -38,7 +40,7 @@ export class Pace {
   /** A run started. */
   started(): void {
     this.#started += 1;
-    if (this.isPressed) this.#allowance -= 1;
+    if (!this.#isUnlimited) this.#allowance -= 1;
   }
 
   /** Told every tenth of a second or so whether ingest is under pressure. */
@@ -51,16 +53,21 @@ export class Pace {
     if (isPressed) {
       if (!this.isPressed) this.#allowance = 0;
       this.#perSecond = Math.max(leastPerSecond, 0.75 * Math.min(this.#perSecond, rate));
-    } else if (this.isPressed) {
-      const isReached = rate > 0.5 * this.#perSecond;
-      this.#perSecond =
-        isReached || this.#perSecond < forgetAbove ? 1.08 * this.#perSecond : Number.POSITIVE_INFINITY;
+    } else if (this.#isUnlimited) {
+      this.#perSecond = restPerSecond;
+    } else {
+      const isShort = this.isPressed || rate > 0.5 * this.#perSecond;
+      this.#perSecond = isShort ? 1.08 * this.#perSecond : Math.max(restPerSecond, this.#perSecond / 1.08);
     }
+  }
+
+  get #isUnlimited(): boolean {
+    return this.#perSecond === Number.POSITIVE_INFINITY;
   }
 
   #fill(): void {
     const now = this.#now();
-    if (this.isPressed) {
+    if (!this.#isUnlimited) {
       const most = Math.max(1, (this.#perSecond * burstMs) / 1_000);
       const filled = this.#allowance + (this.#perSecond * (now - this.#filledAt)) / 1_000;
       this.#allowance = Math.min(most, filled);
@@ -70,5 +77,5 @@ export class Pace {
 }
 
 const leastPerSecond = 200;
-const forgetAbove = 10_000;
+const restPerSecond = 1_000;
 const burstMs = 20;

@@ -13,8 +13,11 @@ import {
 } from './plan-store.ts';
 
 const pollEveryMs = 1_000;
-/** Rows looked at in a round, and so the most events that get their runs in one statement. */
-const rowsPerRound = 500;
+/**
+ * Rows looked at in a round, and so the most events that get their runs in one statement. Under pressure fewer: each such
+ * statement holds a core for as long as senders wait.
+ */
+const rowsPerRound = { relaxed: 500, pressed: 50 };
 /** Longer than an insert may take: what is not visible by then was never committed. */
 const holeLivesMs = 15_000;
 const mostHoles = 1_000;
@@ -29,6 +32,8 @@ type PlanDeps = {
   pool: Pool;
   clock: Clock;
   log: Log;
+  /** Whether ingest on the same cores is short of them. */
+  isPressed: () => boolean;
   /** Whether this handler's events should wait for now. */
   isPutOff: (handler: string) => boolean;
 };
@@ -113,10 +118,10 @@ export class Planner {
     if (subscriptions.length === 0) return false;
     // Before the first sweep looks: what is committed later is above, but for what is being written just now.
     this.#cursor ??= Math.max(0, (await findLastId(pool)) - mostIdsInFlight);
-    const options = { aboveId: this.#sweptId, limit: rowsPerRound };
+    const options = { aboveId: this.#sweptId, limit: this.#rowsAtOnce };
     const { wanted, lastId, count } = await examineAccepted(pool, subscriptions, options);
     const planned = await this.#plan(wanted, now);
-    if (count === rowsPerRound) {
+    if (count === options.limit) {
       this.#sweptId = lastId as number;
       this.#loop.wake({ isCertain: true });
       return true;
@@ -126,13 +131,20 @@ export class Planner {
     return planned;
   }
 
-  /** Those that are not put off now. From here on, the others lack what is behind `fromId`, unless all are put off. */
+  get #rowsAtOnce(): number {
+    return this.#deps.isPressed() ? rowsPerRound.pressed : rowsPerRound.relaxed;
+  }
+
+  /**
+   * Those that are not put off, and have taken up what they were put off for. From here on, the others lack what is
+   * behind `fromId`, unless it is all of them.
+   */
   #subscriptionsFrom(fromId: number): Subscription[] {
-    const { isPutOff } = this.#deps;
-    const wanting = this.#subscriptions.filter(({ handler }) => !isPutOff(handler));
+    const isBehind = (handler: string) => this.#putOff.has(handler) || this.#deps.isPutOff(handler);
+    const wanting = this.#subscriptions.filter(({ handler }) => !isBehind(handler));
     if (wanting.length === 0) return [];
     for (const { handler } of this.#subscriptions)
-      if (isPutOff(handler)) this.#putOff.set(handler, Math.min(fromId, this.#putOff.get(handler) ?? fromId));
+      if (isBehind(handler)) this.#putOff.set(handler, Math.min(fromId, this.#putOff.get(handler) ?? fromId));
     return wanting;
   }
 
@@ -142,10 +154,10 @@ export class Planner {
     for (const [handler, aboveId] of this.#putOff) {
       if (this.#deps.isPutOff(handler)) continue;
       const own = this.#subscriptions.filter((subscription) => subscription.handler === handler);
-      const options = { aboveId, limit: rowsPerRound };
+      const options = { aboveId, limit: this.#rowsAtOnce };
       const { wanted, lastId, count } = await examineAccepted(this.#deps.pool, own, options);
       found = (await this.#plan(wanted, now)) || found;
-      if (count === rowsPerRound && (lastId as number) < (this.#cursor as number)) {
+      if (count === options.limit && (lastId as number) < (this.#cursor as number)) {
         this.#putOff.set(handler, lastId as number);
         this.#loop.wake();
       } else {
@@ -161,6 +173,11 @@ export class Planner {
       const { found, isMore } = await this.#lookAtSome(now);
       planned ||= found;
       if (!isMore) return planned;
+      // Enough to begin with: whether it wants more yet is asked again.
+      if (found && this.#deps.isPressed()) {
+        this.#loop.wake();
+        return planned;
+      }
     }
   }
 
@@ -168,16 +185,14 @@ export class Planner {
     // Without a cursor the first sweep has not begun: everything was put off.
     const subscriptions = this.#cursor === undefined ? [] : this.#subscriptionsFrom(this.#cursor);
     if (this.#cursor === undefined || subscriptions.length === 0) return { found: false, isMore: false };
-    const examined = await examineFresh(this.#deps.pool, subscriptions, {
-      aboveId: this.#cursor,
-      holes: this.#holes,
-      limit: rowsPerRound,
-    });
+    const limit = this.#rowsAtOnce;
+    const options = { aboveId: this.#cursor, holes: this.#holes, limit };
+    const examined = await examineFresh(this.#deps.pool, subscriptions, options);
     const found = await this.#plan(examined.wanted, now);
     // Only now: a plan that failed must look at the same rows again.
     this.#cursor = examined.lastId ?? this.#cursor;
     this.#rememberHoles(examined);
-    return { found, isMore: examined.count === rowsPerRound };
+    return { found, isMore: examined.count === limit };
   }
 
   #rememberHoles({ holes, filled }: { holes: readonly Span[]; filled: readonly number[] }): void {

@@ -43,8 +43,9 @@ export function createInboundWorker(
     source: sourceIds.get(source) as number,
     regex: patternsToRegex(patterns),
   }));
+  const isPressed = () => pace.isPressed;
   const isPutOff = (handler: string) => pace.isPressed && work.hasWaiting(handler);
-  const planner: Planner = new Planner(subscriptions, { ...deps, isPutOff }, (events) => {
+  const planner: Planner = new Planner(subscriptions, { ...deps, isPressed, isPutOff }, (events) => {
     work.wake({ isCertain: true });
     for (const event of events) listeners.tell('received', event);
   });

@@ -100,7 +100,7 @@ describe('under pressure', () => {
       { handler: 'b', source, regex: '^(b|both)$' },
     ];
     const isPutOff = (handler: string) => putOff.has(handler);
-    const deps = { pool: pool(), clock, log: quietLog, isPutOff };
+    const deps = { pool: pool(), clock, log: quietLog, isPressed: () => putOff.size > 0, isPutOff };
     return new Planner(subscriptions, deps, () => {});
   };
   const send = (...types: string[]) =>
