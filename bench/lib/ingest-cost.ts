@@ -49,9 +49,13 @@ async function atHalf(
   { rounds, seconds, rate }: { rounds: number; seconds: number; rate: number },
 ): Promise<Row[]> {
   const [alone, busy]: [LoadReport[], LoadReport[]] = [[], []];
+  // What came too late while everything was cold is still being caught up with for seconds: it counts from when it was due.
+  const paced = { seconds, rate, warmupSeconds: 8 };
   for (let round = 1; round <= rounds; round++) {
-    alone.push(await ingest(postgres, installation, { seconds, worker: false, rate }));
-    busy.push(await ingest(postgres, installation, { seconds, worker: true, rate }));
+    alone.push(await ingest(postgres, installation, { ...paced, worker: false }));
+    busy.push(await ingest(postgres, installation, { ...paced, worker: true }));
+    const p99 = (reports: readonly LoadReport[]) => `p99 ${reports.at(-1)?.p99Ms.toFixed(1)} ms`;
+    console.log(`half rate, round ${round}/${rounds}  alone: ${p99(alone)}  beside processing: ${p99(busy)}`);
   }
   return compared(`half rate (${Math.round(rate)}/s asked)`, alone, [
     'beside processing of the same events',
@@ -81,13 +85,24 @@ async function atFull(
 async function ingest(
   postgres: BenchPostgres,
   installation: Installation,
-  { seconds, worker, rate }: { seconds: number; worker: boolean; rate?: number },
+  {
+    seconds,
+    worker,
+    rate,
+    warmupSeconds = loadOrder.warmupSeconds,
+  }: { seconds: number; worker: boolean; rate?: number; warmupSeconds?: number },
 ): Promise<LoadReport & { processed: number }> {
   await postgres.reset();
   await createEffects(postgres.pool);
   const roles = worker ? (['gateway', 'worker'] as const) : (['gateway'] as const);
   const stack = await startStack(installation, { url: postgres.url, roles });
-  const order = { ...loadOrder, port: stack.port, seconds, ...(rate === undefined ? {} : { rate }) };
+  const order = {
+    ...loadOrder,
+    port: stack.port,
+    seconds,
+    warmupSeconds,
+    ...(rate === undefined ? {} : { rate }),
+  };
   const report = await sendLoad(order);
   const { rows } = await postgres.pool.query('select count(*)::int as n from public.effects');
   await stack.stop();

@@ -165,8 +165,7 @@ export async function measureMemory({ minutes }: { minutes: number }): Promise<R
 export const loadOrder = {
   path: '/api/v1/webhooks/github',
   connections: 64,
-  // Code is compiled and connections are open by then, as they are an hour later.
-  warmupSeconds: 3,
+  warmupSeconds: 1,
   secret: benchSecret,
   bodies: makeBodies('1024').map((body) => body.toString('base64')),
 };
