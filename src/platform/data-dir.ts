@@ -38,7 +38,7 @@ function adviceOn(code: string): string {
     case 'EROFS':
       return 'lies on a read-only file system: mount it writable, or';
     case 'EACCES':
-      return `cannot be written by this user (user id ${process.getuid?.()}): give it to that user with chown or chmod, or`;
+      return `cannot be written by this user (user id ${process.geteuid?.()}): give it to that user with chown or chmod, or`;
     case 'ENOTDIR':
     case 'EEXIST':
       return 'is a file, or lies below one: move that file away, or';
