@@ -28,13 +28,13 @@ export type ClaimedRun = {
 export type DueHandler = { readonly handler: string; readonly isSuspect: boolean };
 
 /**
- * Which of these handlers have something due, longest first. `from` of a handler: nothing
- * that was due before is looked at. What was claimed since the last vacuum still stands in the index, and looking
- * behind it at each claim would take longer and longer while a backlog drains.
+ * Which handlers have something due: a suspect of any in `handlers`, the longest due one first; then whatever is due of
+ * those in `open`. `from` of a handler: nothing that was due before is looked at. What was claimed since the last vacuum
+ * still stands in the index, and looking behind it at each claim would take longer and longer while a backlog drains.
  */
 export async function findDue(
   db: Queryable,
-  handlers: readonly { name: string; from: Date }[],
+  { handlers, open }: { handlers: readonly string[]; open: readonly { name: string; from: Date }[] },
   now: Date,
 ): Promise<DueHandler[]> {
   const { rows } = await db.query<DueHandler>({
@@ -45,11 +45,11 @@ export async function findDue(
   order by next_attempt_at limit 1)
 union all
 -- Lateral with a limit, not "exists": PostgreSQL might read all that is due to join it.
-select name, false from unnest($1::text[], $3::timestamptz[]) as mine(name, since), lateral (
+select name, false from unnest($3::text[], $4::timestamptz[]) as mine(name, since), lateral (
   select from posthorn.runs
   where handler = name and status = 'waiting' and deaths = 0 and next_attempt_at between since and $2
   limit 1) as due`,
-    values: [handlers.map(({ name }) => name), now, handlers.map(({ from }) => from)],
+    values: [handlers, now, open.map(({ name }) => name), open.map(({ from }) => from)],
   });
   return rows;
 }

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from '../platform/db.ts';
+import { inOnePacket, type Pool, type PoolClient } from '../platform/db.ts';
 
 /**
  * The transaction of one run of a handler. It begins at the first query, with the handler's time-out as the limit of
@@ -10,6 +10,7 @@ export class HandlerTransaction {
   readonly #runId: string;
   readonly #timeoutMs: number;
   #client: Promise<PoolClient> | undefined;
+  #isBegun = false;
   #isOver = false;
   /** Whether a statement may have left something behind in the session: then its connection is not used again. */
   #isSessionChanged = false;
@@ -35,8 +36,12 @@ export class HandlerTransaction {
       );
     }
     if (changesSession(sql)) this.#isSessionChanged = true;
-    this.#client ??= this.#begin();
-    const result: unknown = await (await this.#client).query(sql, params);
+    this.#client ??= this.#pool.connect();
+    const client = await this.#client;
+    const result: unknown = await inOnePacket(client, () => {
+      this.#begin(client);
+      return client.query(sql, params);
+    });
     // Of several statements in one text, the last one's.
     return (Array.isArray(result) ? result.at(-1) : result) as Awaited<
       ReturnType<HandlerTransaction['query']>
@@ -52,7 +57,9 @@ export class HandlerTransaction {
     if (this.#isOver || this.#client === undefined) throw new Error('the transaction is over');
     this.#isOver = true;
     const client = await this.#client;
-    const [marked, ended] = await Promise.allSettled([mark(client), client.query('commit')]);
+    const [marked, ended] = await Promise.allSettled(
+      inOnePacket(client, () => [mark(client), client.query('commit')] as const),
+    );
     client.release(ended.status === 'rejected' || this.#isSessionChanged);
     if (ended.status === 'rejected') throw ended.reason;
     if (marked.status === 'rejected') throw marked.reason;
@@ -85,19 +92,19 @@ export class HandlerTransaction {
     );
   }
 
-  async #begin(): Promise<PoolClient> {
-    const client = await this.#pool.connect();
-    try {
-      const limit = Math.max(1, Math.round(this.#timeoutMs));
-      await client.query(
-        `begin; set local statement_timeout = ${limit}; set local idle_in_transaction_session_timeout = ${limit};
-         set local posthorn.run = '${this.#runId}'`,
-      );
-      return client;
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
+  /**
+   * Sent in front of the first statement, without waiting for its answer: if the transaction does not begin, the connection
+   * is broken or the transaction is, and the statement fails as well.
+   */
+  #begin(client: PoolClient): void {
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    const limit = Math.max(1, Math.round(this.#timeoutMs));
+    const begun = client.query(
+      `begin; set local statement_timeout = ${limit}; set local idle_in_transaction_session_timeout = ${limit};
+       set local posthorn.run = '${this.#runId}'`,
+    );
+    begun.catch(() => {});
   }
 }
 

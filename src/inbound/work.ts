@@ -1,25 +1,22 @@
-import { type Clock, type Moment, moment, restOf } from '../platform/clock.ts';
+import { type Clock, type Moment, moment } from '../platform/clock.ts';
 import type { Pool } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
 import { Loop } from '../platform/loop.ts';
 import { type ClaimedRun, claimRuns, type DueHandler, findDue } from './claim-store.ts';
 import type { Handler } from './handlers.ts';
+import { HeldRuns } from './held-runs.ts';
 import type { Pace } from './pace.ts';
 import { mostAttempts } from './run-end.ts';
-import { type FailedRun, type RunningTry, startTry, type TryOutcome } from './run-handler.ts';
-import { giveBackStrays, type NextClaim, renewLeases, type TakenOver, takeOverRuns } from './run-store.ts';
+import { type FailedRun, startTry, type TryOutcome } from './run-handler.ts';
+import { type NextClaim, type TakenOver, takeOverRuns } from './run-store.ts';
 import { Slots } from './slots.ts';
 import { isSuspect, mayStart } from './suspects.ts';
 
 const leaseMs = 30_000;
-/** A lease is believed for less than it lasts, counted from before its renewal was sent. */
-const believedMs = 27_000;
 const renewEveryMs = 10_000;
 const pollEveryMs = 1_000;
 const takeOverEveryMs = 1_000;
 const askAgainMs = 5;
-/** A run that was claimed without our knowing is looked for when its claim cannot be on its way here any more. */
-const strayAfterMs = 2_000;
 const beginning = new Date(0);
 const mostRestMs = 100;
 
@@ -38,8 +35,6 @@ export type WorkDeps = {
   pace: Pace;
 };
 
-type Running = { attempt: RunningTry; believedFrom: Moment; startedAt: number };
-
 /**
  * The worker's loop: takes over what died, claims due runs up to each handler's free slots, runs them. A wake starts a
  * round at once; polling makes the next one certain. Everything it holds is in the database under a lease: killed at
@@ -50,7 +45,7 @@ export class Work {
   readonly #holder: string;
   readonly #deps: WorkDeps;
   readonly #loop: Loop;
-  readonly #running = new Map<string, Running>();
+  readonly #held: HeldRuns;
   readonly #slots: Slots;
   #timers: NodeJS.Timeout[] = [];
   #askAgain: NodeJS.Timeout | undefined;
@@ -60,13 +55,14 @@ export class Work {
   #takenOverAt = Number.NEGATIVE_INFINITY;
   /** Handlers that had more due when they were last looked at. */
   readonly #waiting = new Set<string>();
-  #straysAt = Number.POSITIVE_INFINITY;
   #isSuspectNext = false;
+  #isLookDue = true;
 
   constructor(handlers: readonly Handler[], { holder }: { holder: string }, deps: WorkDeps) {
     this.#handlers = new Map(handlers.map((handler) => [handler.name, handler]));
     this.#holder = holder;
     this.#deps = deps;
+    this.#held = new HeldRuns({ holder, leaseMs }, deps);
     this.#slots = new Slots({
       log: deps.log,
       onFree: () => this.wake(),
@@ -85,14 +81,14 @@ export class Work {
   }
 
   get runningCount(): number {
-    return this.#running.size;
+    return this.#held.count;
   }
 
   start(): void {
     this.#timers = [
       setInterval(() => this.#lookAtAll(), pollEveryMs),
       setInterval(() => void this.renew(), renewEveryMs),
-      setInterval(() => this.#dropUnbelieved(), 1_000),
+      setInterval(() => this.#held.cutUnbelieved(), 1_000),
     ];
     this.wake();
   }
@@ -117,40 +113,53 @@ export class Work {
     await this.#loop.stop();
     const renewing = setInterval(() => void this.renew(), renewEveryMs);
     const cut = setTimeout(() => {
-      for (const { attempt } of this.#running.values()) attempt.cut('stopped');
+      for (const attempt of this.#held.tries) attempt.cut('stopped');
     }, graceMs);
     // A run that ends may still have claimed the next one.
-    while (this.#running.size > 0)
-      await Promise.all([...this.#running.values()].map(({ attempt }) => attempt.ended));
+    while (this.#held.count > 0) await Promise.all(this.#held.tries.map(({ ended }) => ended));
     clearTimeout(cut);
     clearInterval(renewing);
   }
 
+  /** Renews all leases; runs that are somebody else's by now are cut. */
+  renew(): Promise<void> {
+    return this.#held.renew();
+  }
+
   async #round(): Promise<boolean> {
     const now = new Date(this.#deps.clock.now());
-    await this.#giveBackStrays();
+    await this.#held.giveBackStrays();
     await this.#takeOver(now);
-    const handlers = [...this.#handlers.keys()].map((name) => ({ name, from: this.#dueFrom(name) }));
-    const due = await findDue(this.#deps.pool, handlers, now);
-    for (const { name } of handlers)
-      this.#note(
-        name,
-        due.some(({ handler, isSuspect }) => handler === name && !isSuspect),
-      );
-    const running = [...this.#running.values()].map(({ attempt, startedAt }) => ({
-      run: attempt.run,
-      startedAt,
-    }));
-    const { starts, isSuspectNext } = mayStart(due, running, now.getTime());
+    const due = await this.#look(now);
+    if (due === undefined) return false;
+    const { starts, isSuspectNext } = mayStart(due, this.#held.running, now.getTime());
     this.#isSuspectNext = isSuspectNext;
     let claimed = 0;
     for (const one of starts) claimed += await this.#claim(one, now);
     return claimed > 0;
   }
 
+  /** Handlers without a free slot are looked at once a second, for suspects: their slots are handed on from run to run. */
+  async #look(now: Date): Promise<readonly DueHandler[] | undefined> {
+    const handlers = [...this.#handlers.keys()];
+    const open = handlers
+      .filter((name) => this.#freeSlots(name) > 0)
+      .map((name) => ({ name, from: this.#dueFrom(name) }));
+    if (open.length === 0 && !this.#isLookDue) return undefined;
+    this.#isLookDue = false;
+    const due = await findDue(this.#deps.pool, { handlers, open }, now);
+    const names = new Set(due.filter(({ isSuspect }) => !isSuspect).map(({ handler }) => handler));
+    for (const { name } of open) this.#note(name, names.has(name));
+    return due;
+  }
+
+  #freeSlots(name: string): number {
+    return (this.#handlers.get(name) as Handler).concurrency - this.#slots.taken(name);
+  }
+
   async #claim(due: DueHandler, now: Date): Promise<number> {
     const handler = this.#handlers.get(due.handler) as Handler;
-    const free = handler.concurrency - this.#slots.taken(handler.name);
+    const free = this.#freeSlots(handler.name);
     const limit = this.#deps.pace.allowed(free);
     if (limit < free) this.#askAgainSoon();
     if (limit <= 0 || this.#isStopping) return 0;
@@ -159,7 +168,7 @@ export class Work {
     const from = due.isSuspect ? beginning : this.#dueFrom(name);
     const claim = { ...due, concurrency, holder: this.#holder, leaseMs, limit, now, from };
     const claimed = await claimRuns(this.#deps.pool, claim).catch((error: Error) => {
-      this.#lookForStraysLater();
+      this.#held.lookForStraysLater();
       throw error;
     });
     if (claimed === 'busy') {
@@ -176,39 +185,6 @@ export class Work {
       this.#askAgain = undefined;
       this.wake({ isCertain: true });
     }, askAgainMs);
-  }
-
-  /** Renews all leases in one statement; runs that are somebody else's by now are cut. */
-  async renew(): Promise<void> {
-    const runs = [...this.#running.keys()];
-    if (runs.length === 0) return;
-    const believedFrom = moment();
-    try {
-      const held = await renewLeases(this.#deps.leasePool, { holder: this.#holder, runs, leaseMs });
-      for (const id of runs) {
-        const running = this.#running.get(id);
-        if (running === undefined) continue;
-        if (held.has(id)) running.believedFrom = believedFrom;
-        else running.attempt.cut('lost');
-      }
-    } catch (error) {
-      this.#deps.log.warn(
-        { event: 'work.renewal_failed', reason: (error as Error).message },
-        'leases could not be renewed',
-      );
-    }
-  }
-
-  /** A claim whose answer was lost may have been made all the same. */
-  async #giveBackStrays(): Promise<void> {
-    if (performance.now() < this.#straysAt) return;
-    const known = [...this.#running.keys()];
-    await giveBackStrays(this.#deps.pool, { holder: this.#holder, known, restMs: leaseMs - strayAfterMs });
-    this.#straysAt = Number.POSITIVE_INFINITY;
-  }
-
-  #lookForStraysLater(): void {
-    this.#straysAt = performance.now() + strayAfterMs + 500;
   }
 
   async #takeOver(now: Date): Promise<void> {
@@ -240,11 +216,11 @@ export class Work {
     const attempt = startTry(run, handler, { ...this.#deps, nextClaim });
     const startedAt = this.#deps.clock.now();
     const beganAt = performance.now();
-    this.#running.set(run.id, { attempt, believedFrom, startedAt });
+    this.#held.hold(attempt, { believedFrom, startedAt });
     void attempt.ended.then(({ outcome, next, isDoubtful = false }) => {
-      this.#running.delete(run.id);
+      this.#held.letGo(run.id);
       this.#reportEnded(run, outcome, Math.round(performance.now() - beganAt));
-      if (isDoubtful) this.#lookForStraysLater();
+      if (isDoubtful) this.#held.lookForStraysLater();
       if (isAsked) this.#note(handler.name, next !== undefined);
       if (next === undefined) this.wake();
       else this.#begin(next, handler, endingFrom);
@@ -269,13 +245,15 @@ export class Work {
   /** Also at what was given back, or got its runs late. */
   #lookAtAll(): void {
     this.#passed.clear();
+    this.#isLookDue = true;
     this.wake();
   }
 
   /** Its slot goes on to the handler's next run, unless something else must come first. */
   #nextClaim(handler: Handler): NextClaim | undefined {
-    const isFull = this.#slots.taken(handler.name) > handler.concurrency;
-    if (this.#isStopping || this.#isSuspectNext || isFull || this.#deps.pace.allowed(1) < 1) return undefined;
+    const isOverfull = this.#freeSlots(handler.name) < 0;
+    if (this.#isStopping || this.#isSuspectNext || isOverfull || this.#deps.pace.allowed(1) < 1)
+      return undefined;
     return { leaseMs, now: new Date(this.#deps.clock.now()), from: this.#dueFrom(handler.name) };
   }
 
@@ -287,11 +265,5 @@ export class Work {
       `${handler} ${outcome} ${source} ${eventId}`,
     );
     this.#deps.metrics?.runEnded(handler, outcome);
-  }
-
-  #dropUnbelieved(): void {
-    const at = moment();
-    for (const { attempt, believedFrom } of this.#running.values())
-      if (restOf(believedMs, believedFrom, at) === 0) attempt.cut('lost');
   }
 }

@@ -33,8 +33,8 @@ export type PoolOptions = {
   /** The client gives up on an answer after this and drops the connection; default: the statement's time-out and 2 s. */
   readonly queryTimeoutMs?: number;
   /**
-   * Statements of this pool read by index whatever the planner thinks. A plan is kept while its table grows: made for an
-   * empty one, it would read the whole table each time, until that is analyzed. Default false.
+   * Statements of this pool are planned once, and read by index whatever the planner thinks: made for an empty table, a plan
+   * that is kept would read the whole table each time, until that is analyzed. Default false.
    */
   readonly byIndex?: boolean;
   /** Statements are sent without waiting for the answers to those before, in order. Default false. */
@@ -66,7 +66,9 @@ export function createPool(options: PoolOptions): Pool {
       ? {}
       : {
           application_name: `posthorn ${options.name}`,
-          ...(options.byIndex ? { options: '-c enable_seqscan=off' } : {}),
+          ...(options.byIndex
+            ? { options: '-c enable_seqscan=off -c plan_cache_mode=force_generic_plan' }
+            : {}),
           statement_timeout: statementTimeoutMs,
           idle_in_transaction_session_timeout: 60_000,
         }),
@@ -130,6 +132,17 @@ export async function inTransaction<T>(
   } catch (error) {
     await client.query('rollback').catch(onBroken);
     throw error;
+  }
+}
+
+/** What `send` says over a connection that pipelines leaves in one packet: one write here, one read there. */
+export function inOnePacket<T>(client: PoolClient, send: () => T): T {
+  const { stream } = client.connection;
+  stream.cork();
+  try {
+    return send();
+  } finally {
+    stream.uncork();
   }
 }
 
