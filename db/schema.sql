@@ -155,4 +155,4 @@ end
 $function$
 ;
 
-CREATE TRIGGER events_moves BEFORE UPDATE OF status ON posthorn.events FOR EACH ROW WHEN (((old.status)::text IS DISTINCT FROM (new.status)::text)) EXECUTE FUNCTION posthorn.refuse_illegal_move();
+CREATE TRIGGER events_moves BEFORE UPDATE OF status ON posthorn.events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_illegal_move();

@@ -68,7 +68,7 @@ export type RunningTry = {
  */
 export function startTry(run: ClaimedRun, handler: Handler, deps: RunDeps): RunningTry {
   const tx = new HandlerTransaction(deps.txPool, { runId: run.id, timeoutMs: handler.timeoutMs });
-  const abort = new AbortController();
+  const abort = lazily(() => new AbortController());
   let reason: CutReason | undefined;
   let announceCut: (reason: CutReason) => void = () => {};
   const wasCut = new Promise<CutReason>((resolve) => {
@@ -77,12 +77,12 @@ export function startTry(run: ClaimedRun, handler: Handler, deps: RunDeps): Runn
   const cut = (why: CutReason) => {
     if (reason !== undefined) return;
     reason = why;
-    abort.abort(new Error(cutText[why]));
+    abort().abort(new Error(cutText[why]));
     tx.destroy();
     announceCut(why);
   };
   const timer = setTimeout(() => cut('timed_out'), handler.timeoutMs);
-  const answer = callHandler(run, handler, { tx, signal: abort.signal, deps });
+  const answer = callHandler(run, handler, { tx, abort, deps });
   const ended = Promise.race([answer, wasCut]).then((result) => {
     clearTimeout(timer);
     return typeof result === 'string'
@@ -102,7 +102,7 @@ const cutText: Record<CutReason, string> = {
 async function callHandler(
   run: ClaimedRun,
   handler: Handler,
-  { tx, signal, deps }: { tx: HandlerTransaction; signal: AbortSignal; deps: RunDeps },
+  { tx, abort, deps }: { tx: HandlerTransaction; abort: () => AbortController; deps: RunDeps },
 ): Promise<Answer> {
   // A verdict that was made but neither returned nor thrown counts too: forgotten, it would mean "done".
   let made: HandlerVerdict | undefined;
@@ -113,7 +113,7 @@ async function callHandler(
   try {
     const returned = await handler.run(
       eventOf(run, deps.pool),
-      contextOf(run, { tx, signal, onVerdict, deps }),
+      contextOf(run, { tx, abort, onVerdict, deps }),
     );
     const verdict = returned instanceof HandlerVerdict ? returned : made;
     return verdict === undefined ? {} : { verdict };
@@ -125,16 +125,11 @@ async function callHandler(
 }
 
 function eventOf(run: ClaimedRun, pool: Pool): HandlerEvent {
-  let stored: ReturnType<typeof load> | undefined;
-  async function load() {
+  const stored = lazily(async () => {
     const found = await findEventBody(pool, run.event);
     if (found === undefined) throw new Error('the body of this event is not kept any more');
     return found;
-  }
-  const once = () => {
-    stored ??= load();
-    return stored;
-  };
+  });
   return {
     id: run.event,
     runId: run.replay === 0 ? run.id : `${run.id}:r${run.replay}`,
@@ -145,9 +140,9 @@ function eventOf(run: ClaimedRun, pool: Pool): HandlerEvent {
     site: run.site,
     replay: run.replay,
     attempt: run.attempts,
-    headers: async () => (await once()).headers,
-    body: async () => (await once()).body,
-    json: async () => JSON.parse((await once()).body.toString('utf8').replace(/^\uFEFF/, '')),
+    headers: async () => (await stored()).headers,
+    body: async () => (await stored()).body,
+    json: async () => JSON.parse((await stored()).body.toString('utf8').replace(/^\uFEFF/, '')),
   };
 }
 
@@ -155,26 +150,42 @@ function contextOf(
   run: ClaimedRun,
   {
     tx,
-    signal,
+    abort,
     onVerdict,
     deps,
   }: {
     tx: HandlerTransaction;
-    signal: AbortSignal;
+    abort: () => AbortController;
     onVerdict: (made: HandlerVerdict) => HandlerVerdict;
     deps: RunDeps;
   },
 ): HandlerContext {
+  const log = lazily(() =>
+    deps.log.child({ handler: run.handler, source: run.source, eventId: run.eventId }),
+  );
   return {
     tx: { query: (sql, params) => tx.query(sql, params) },
-    signal,
-    log: deps.log.child({ handler: run.handler, source: run.source, eventId: run.eventId }),
+    get signal() {
+      return abort().signal;
+    },
+    get log() {
+      return log();
+    },
     retryLater(afterMs) {
       if (!Number.isFinite(afterMs) || afterMs < 0)
         throw new Error('retryLater takes milliseconds, 0 or more');
       return onVerdict(new HandlerVerdict('retry_later', { afterMs }));
     },
     reject: (why) => onVerdict(new HandlerVerdict('rejected', { reason: String(why) })),
+  };
+}
+
+/** Most handlers never ask for it. */
+function lazily<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
   };
 }
 

@@ -71,36 +71,7 @@ export async function finishRun(
   { inTransactionOfRun = false, next }: { inTransactionOfRun?: boolean; next?: NextClaim | undefined } = {},
 ): Promise<{ next: ClaimedRun | undefined } | undefined> {
   const { rows } = await db.query<{ marked: boolean; next: ClaimedRow | null }>({
-    name: next === undefined ? 'finish_run' : 'finish_run_and_claim',
-    text: `
-with ended_runs as (
-  update posthorn.runs set status = $3, lease_holder = null, lease_until = null, next_attempt_at = $4,
-    attempts = attempts - case when $5 then 0 else 1 end, deferred_since = $6
-  -- Who holds a lease is running. Saying so would let PostgreSQL look for the row among what ran of late.
-  where id = $1 and lease_epoch = $2 and lease_holder = $12
-    -- Set when the run's transaction began, gone when it ended: a handler may have committed by itself.
-    and (not $10 or current_setting('posthorn.run', true) = $1::text)
-  returning id, event, status, started_at, lease_epoch, $7::timestamptz as at
-),
-attempt as (
-  insert into posthorn.run_attempts (run, n, started_at, ended_at, outcome, error, output)
-  select id, lease_epoch, started_at, at, $8, $9, $11 from ended_runs
-),
-settled as (${settleEvents(`select event, 1 as runs, status = 'failed' as failed, at
-  from ended_runs where status <> 'waiting'`)})
-${
-  next === undefined
-    ? `select ${marked} as marked, null as next`
-    : `,
-due as (
-  select id from posthorn.runs
-  where handler = $13 and status = 'waiting' and deaths = 0 and next_attempt_at between $16 and $14
-    and exists (select from ended_runs)
-  order by next_attempt_at, event limit 1 for update skip locked
-),
-claimed as (${claimDue({ now: '$14', holder: '$12', leaseMs: '$15' })})
-select ${marked} as marked, (select to_json(claimed) from claimed) as next`
-}`,
+    ...(next === undefined ? finishText : finishAndClaimText),
     values: [
       run.id,
       run.epoch,
@@ -122,6 +93,42 @@ select ${marked} as marked, (select to_json(claimed) from claimed) as next`
   return { next: row.next === null ? undefined : withDates(row.next) };
 }
 
+const marked =
+  'case when exists (select from ended_runs) then true when $10 then posthorn.refuse_mark() else false end';
+
+const ending = `
+with ended_runs as (
+  update posthorn.runs set status = $3, lease_holder = null, lease_until = null, next_attempt_at = $4,
+    attempts = attempts - case when $5 then 0 else 1 end, deferred_since = $6
+  -- Who holds a lease is running. Saying so would let PostgreSQL look for the row among what ran of late.
+  where id = $1 and lease_epoch = $2 and lease_holder = $12
+    -- Set when the run's transaction began, gone when it ended: a handler may have committed by itself.
+    and (not $10 or current_setting('posthorn.run', true) = $1::text)
+  returning id, event, status, started_at, lease_epoch, $7::timestamptz as at
+),
+attempt as (
+  insert into posthorn.run_attempts (run, n, started_at, ended_at, outcome, error, output)
+  select id, lease_epoch, started_at, at, $8, $9, $11 from ended_runs
+),
+settled as (${settleEvents(`select event, 1 as runs, status = 'failed' as failed, at
+  from ended_runs where status <> 'waiting'`)})
+`;
+
+const finishText = { name: 'finish_run', text: `${ending} select ${marked} as marked, null as next` };
+
+const finishAndClaimText = {
+  name: 'finish_run_and_claim',
+  text: `${ending},
+due as (
+  select id from posthorn.runs
+  where handler = $13 and status = 'waiting' and deaths = 0 and next_attempt_at between $16 and $14
+    and exists (select from ended_runs)
+  order by next_attempt_at, event limit 1 for update skip locked
+),
+claimed as (${claimDue({ now: '$14', holder: '$12', leaseMs: '$15' })})
+select ${marked} as marked, (select to_json(claimed) from claimed) as next`,
+};
+
 /**
  * Has the marks planned for a new connection of handlers as for large tables (`byIndex` of platform/db); its settings
  * stay as the handlers' own statements want them.
@@ -142,9 +149,6 @@ export async function planMarks(client: Queryable): Promise<void> {
     await finishRun(client, nobody, { ...end, ...none }, { next });
   await client.query('reset enable_seqscan; reset plan_cache_mode');
 }
-
-const marked =
-  'case when exists (select from ended_runs) then true when $10 then posthorn.refuse_mark() else false end';
 
 /** SQLSTATE of a mark in the run's transaction that found no row. */
 export const markRefused = 'PH001';

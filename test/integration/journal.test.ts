@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { JournalWriter } from '../../src/inbound/index.ts';
+import type { JournalMetrics } from '../../src/inbound/journal.ts';
 import { insertJournalRows, type JournalRow, registerSources } from '../../src/inbound/journal-store.ts';
 import { createPool, type Pool } from '../../src/platform/db.ts';
 import { createTestDatabase, quietLog, type TestDatabase } from '../support/database.ts';
@@ -29,7 +30,9 @@ function row(changes: Partial<JournalRow> = {}): JournalRow {
   return journalRow(source, { ...own, size: 2, body: Buffer.from('{}'), ...changes });
 }
 
-function createWriter(options: { pool?: Pool; answerDeadlineMs?: number } = {}): JournalWriter {
+function createWriter(
+  options: { pool?: Pool; answerDeadlineMs?: number; metrics?: JournalMetrics } = {},
+): JournalWriter {
   const pool =
     options.pool ?? createPool({ address: database.address, name: 'ingest', most: 3, log: quietLog });
   if (options.pool === undefined) pools.push(pool);
@@ -38,6 +41,7 @@ function createWriter(options: { pool?: Pool; answerDeadlineMs?: number } = {}):
     log: quietLog,
     answerDeadlineMs: options.answerDeadlineMs ?? 10_000,
     named: true,
+    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
   });
 }
 
@@ -83,6 +87,40 @@ it('[IN-3] overlapping batches of four writers never deadlock and each key has o
     'select deadlocks from pg_stat_database where datname = current_database()',
   );
   expect(after[0].deadlocks).toBe(before[0].deadlocks);
+});
+
+it('[PERF-1] beside a batch in flight another starts once 24 rows have gathered; fewer wait for its commit', async () => {
+  const sizes: number[] = [];
+  const writer = createWriter({ metrics: { batchWritten: (rows) => sizes.push(rows) } });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const recordApart = async (rows: number, key: string) => {
+    const results: Promise<string>[] = [];
+    for (let n = 0; n < rows; n++) {
+      results.push(writer.record(row({ eventId: `${key}-${n}` })));
+      await turn();
+    }
+    return results;
+  };
+  for (const waiting of [23, 24]) {
+    const blocker = await database.pool.connect();
+    await blocker.query('begin; lock table posthorn.events in share mode');
+    const results: Promise<string>[] = [];
+    try {
+      results.push(...(await recordApart(1, `first-${waiting}`)));
+      results.push(...(await recordApart(waiting, `next-${waiting}`)));
+      await vi.waitFor(async () => {
+        const { rows } = await database.pool.query(
+          "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        );
+        expect(rows[0].n).toBe(waiting < 24 ? 1 : 2);
+      });
+    } finally {
+      await blocker.query('commit');
+      blocker.release();
+    }
+    expect(await Promise.all(results)).toEqual(Array(1 + waiting).fill('recorded'));
+  }
+  expect(sizes.toSorted((a, b) => a - b)).toEqual([1, 1, 23, 24]);
 });
 
 it('[IN-13] rows without an event id find their bodies', async () => {
