@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ConfigProblem, environment, fileProblem } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
-import { readSecret, SecretFiles, secretPath, warnOfOpenFile } from '../platform/secrets.ts';
+import { placeText, readSecret, SecretFiles, secretPath, warnOfOpenFile } from '../platform/secrets.ts';
 import { standardSecretProblem } from '../signing/index.ts';
 import { resolveProgram } from './exec-handler.ts';
 import { type HandlerConfig, namedFiles } from './handler-settings.ts';
@@ -22,7 +22,8 @@ export function handlerFileComplaints(entry: unknown, at: string, folders: Folde
     const file = secretPath(named, folders);
     const read = readSecret({ file });
     const unusable = 'problem' in read ? read.problem : standardSecretProblem(read.text);
-    if (unusable !== undefined) problem('http.secretFile', `the secret in ${file} ${unusable}`);
+    if (unusable !== undefined)
+      problem('http.secretFile', `the secret in ${placeText({ file })} ${unusable}`);
   }
   return problems;
 }

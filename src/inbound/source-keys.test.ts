@@ -106,6 +106,18 @@ describe('at the start', () => {
     expect(paths({ ownMayBeMissing: true })).toHaveLength(2);
   });
 
+  it('[SIG-5] a secret that was written where its place belongs is not shown', () => {
+    const secret = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
+    const { complaints, folder } = keysOf({
+      env: { scheme, secretEnv: secret },
+      file: { scheme, secretFile: `whsec_${secret}` },
+    });
+    expect(complaints.map(({ message }) => message)).toEqual([
+      'the secret in environment variable [not shown] is not set',
+      `the secret in ${folder}/whsec_[not shown] does not exist`,
+    ]);
+  });
+
   it('[SIG-5] a source that names no secret is warned of, refuses everything and stops nothing', () => {
     const { complaints, texts, lines } = keysOf({ open: { scheme } });
     expect(complaints).toEqual([]);

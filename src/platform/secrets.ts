@@ -36,8 +36,10 @@ function unreadable(code: string | undefined): string {
   return `cannot be read (${code})`;
 }
 
+/** Where the secret is, in words. Somebody may have written the secret itself in there: what looks like one is not shown. */
 export function placeText(place: SecretPlace): string {
-  return 'env' in place ? `environment variable ${place.env}` : place.file;
+  const text = 'env' in place ? `environment variable ${place.env}` : place.file;
+  return text.replace(/[A-Za-z0-9+=]{20,}/g, (run) => (/\d.*\d/.test(run) ? '[not shown]' : run));
 }
 
 /** Makes a secret file with a random secret, mode 0600, unless there is one. Gives whether it was made. */

@@ -70,11 +70,12 @@ describe('your own', () => {
     try {
       const server = await installation.serve();
       const pool = installation.pool();
-      await pool.query('create table pulls (number int, action text)');
       const body = '{"action":"opened","number":7}';
       const answer = await sendWebhook(server.port, { body, headers: { 'X-GitHub-Event': 'pull_request' } });
       expect(answer.status).toBe(200);
       const rows = await waitFor('the effect', async () => {
+        const { rows: made } = await pool.query("select to_regclass('pulls') is not null as is_there");
+        if (!made[0].is_there) return false;
         const { rows: found } = await pool.query('select number, action from pulls');
         return found.length > 0 && found;
       });
