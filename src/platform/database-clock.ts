@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from './clock.ts';
 import { readDatabaseTime } from './clock-store.ts';
-import type { Pool } from './db.ts';
+import { databaseUnreachable, isConnectionFailure, type Pool } from './db.ts';
 import type { Log } from './log.ts';
 
 const measureEveryMs = 5_000;
@@ -26,9 +26,11 @@ export class DatabaseClock implements Clock {
     return this.#origin === undefined ? systemClock.now() : Math.floor(this.#origin + performance.now());
   }
 
-  /** Measures, and again every 5 s. */
+  /** Measures, and again every 5 s. Throws DATABASE_UNREACHABLE without an answer: this machine's clock may be anything. */
   async start(): Promise<void> {
-    await this.measure();
+    await this.#measure().catch((error) => {
+      throw isConnectionFailure(error) ? databaseUnreachable(error) : error;
+    });
     this.#timer ??= setInterval(() => void this.measure(), measureEveryMs);
   }
 
@@ -39,23 +41,22 @@ export class DatabaseClock implements Clock {
 
   /** Asks the database for its time. A database that does not answer leaves the clock going as it goes. */
   async measure(): Promise<void> {
+    await this.#measure().catch((error: Error) =>
+      this.#log.debug({ event: 'clock.not_measured', reason: error.message }, 'clock not measured'),
+    );
+  }
+
+  async #measure(): Promise<void> {
+    // A client first: waiting for a free one must not count as the way to the database.
+    const client = await this.#pool.connect();
+    let isBroken = true;
     try {
-      // A client first: waiting for a free one must not count as the way to the database.
-      const client = await this.#pool.connect();
-      let isBroken = true;
-      try {
-        const askedAt = performance.now();
-        const databaseMs = await readDatabaseTime(client);
-        isBroken = false;
-        this.#take(databaseMs - (askedAt + performance.now()) / 2);
-      } finally {
-        client.release(isBroken);
-      }
-    } catch (error) {
-      this.#log.debug(
-        { event: 'clock.not_measured', reason: (error as Error).message },
-        'clock not measured',
-      );
+      const askedAt = performance.now();
+      const databaseMs = await readDatabaseTime(client);
+      isBroken = false;
+      this.#take(databaseMs - (askedAt + performance.now()) / 2);
+    } finally {
+      client.release(isBroken);
     }
   }
 

@@ -78,3 +78,10 @@ it('[SAFE-5] a database that does not answer leaves the clock going', async () =
   expect(clock.now() - before).toBeLessThan(1_000);
   expect(clock.now()).toBeGreaterThanOrEqual(before);
 });
+
+it('[SAFE-5] does not start without the database, as what it says until then would be due at any time', async () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { syscall: 'connect' });
+  vi.spyOn(pool, 'connect').mockRejectedValue(refused as never);
+  const clock = new DatabaseClock({ pool, log: quietLog });
+  await expect(clock.start()).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+});
