@@ -130,7 +130,7 @@ function measureVerifying(size: number): Record<string, string | number>[] {
   const body = makeBodies(String(size))[0] as Buffer;
   const scheme = compileScheme((providers.github as (typeof providers)[string]).scheme);
   const key = createSecretKey(Buffer.from(benchSecret));
-  const signed = sign(body, scheme, { secret: benchSecret, id: 'id' });
+  const signed = sign({ body }, scheme, { key: benchSecret, id: 'id' }).headers;
   const common = [
     'Host',
     'x',

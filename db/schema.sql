@@ -18,6 +18,20 @@ create domain posthorn.run_status as text collate "C" CHECK (VALUE = ANY (ARRAY[
 
 create domain posthorn.via as text collate "C" CHECK (VALUE = ANY (ARRAY['direct'::text, 'relay'::text, 'reconcile'::text]));
 
+create table posthorn.callbacks (
+  id bigint generated always as identity not null,
+  source smallint not null,
+  url text not null,
+  status text collate "C" default 'waiting'::text not null,
+  attempts integer default 0 not null,
+  next_attempt_at timestamp with time zone not null,
+  created_at timestamp with time zone default now() not null,
+  CHECK (status = ANY (ARRAY['waiting'::text, 'done'::text, 'failed'::text])),
+  PRIMARY KEY (id),
+  UNIQUE (source, url)
+);
+comment on table posthorn.callbacks is 'URLs that confirm a subscription at a sender, fetched from the queue';
+
 create table posthorn.event_bodies (
   event bigint not null,
   method text collate "C" not null,
@@ -48,6 +62,7 @@ create table posthorn.events (
   replays posthorn.count default 0 not null,
   via posthorn.via collate "C" not null,
   client_ip inet,
+  item_ids text[] collate "C",
   CHECK (event_id IS NULL OR (status::text <> ALL (ARRAY['rejected'::text, 'handshake'::text]))),
   PRIMARY KEY (id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
@@ -104,6 +119,15 @@ create table posthorn.runs (
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
 comment on table posthorn.runs is 'The queue: one row a handler of an event';
 
+create table posthorn.source_secrets (
+  source smallint not null,
+  secret bytea not null,
+  created_at timestamp with time zone default now() not null,
+  shown_at timestamp with time zone,
+  PRIMARY KEY (source)
+);
+comment on table posthorn.source_secrets is 'Secrets that senders handed over, encrypted with a key that is not in the database';
+
 create table posthorn.sources (
   id smallint generated always as identity not null,
   code text collate "C" not null,
@@ -112,6 +136,20 @@ create table posthorn.sources (
   UNIQUE (code)
 );
 comment on table posthorn.sources is 'Codes of sources; events name the id, so that a rename changes one row';
+
+create table posthorn.used_tokens (
+  source smallint not null,
+  token text collate "C" not null,
+  body_digest bytea not null,
+  used_at timestamp with time zone default now() not null,
+  CHECK (length(token) >= 1 AND length(token) <= 200),
+  PRIMARY KEY (source, token)
+);
+comment on table posthorn.used_tokens is 'Tokens that were used, each with the digest of the body that it came with';
+
+CREATE INDEX callbacks_due ON posthorn.callbacks USING btree (next_attempt_at) WHERE (status = 'waiting'::text);
+
+CREATE INDEX events_item_ids ON posthorn.events USING gin (item_ids) WHERE (item_ids IS NOT NULL);
 
 CREATE INDEX events_open ON posthorn.events USING btree (status, id) WHERE ((status)::text <> ALL (ARRAY['success'::text, 'skipped'::text]));
 
@@ -128,6 +166,8 @@ CREATE INDEX runs_due ON posthorn.runs USING btree (handler, next_attempt_at, ev
 CREATE INDEX runs_running ON posthorn.runs USING btree (handler, lease_until) WHERE ((status)::text = 'running'::text);
 
 CREATE INDEX runs_suspect ON posthorn.runs USING btree (next_attempt_at) WHERE (((status)::text = 'waiting'::text) AND ((deaths)::integer > 0));
+
+CREATE INDEX used_tokens_used_at ON posthorn.used_tokens USING btree (used_at);
 
 CREATE OR REPLACE FUNCTION posthorn.refuse_illegal_move()
  RETURNS trigger

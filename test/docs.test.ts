@@ -3,11 +3,20 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { conformance, testNames } from '../scripts/lib/conformance.mjs';
 import { errorCodes } from '../src/core/errors.ts';
+import { sourcePages } from '../src/inbound/guides/page.ts';
 
 /** What the documents say, held against what is there, both ways. */
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const packageJson = JSON.parse(read('package.json'));
+
+it('[OPS-9] docs/sources has a current page for every sender, and no other', () => {
+  const pages = sourcePages();
+  const present = readdirSync(join(root, 'docs/sources'));
+  expect(present.sort()).toEqual([...pages.keys()].sort());
+  const outdated = present.filter((name) => read(`docs/sources/${name}`) !== pages.get(name));
+  expect(outdated, 'run `npm run pages` and commit it').toEqual([]);
+});
 
 describe('conformance', () => {
   it('docs/conformance.md is current', () => {

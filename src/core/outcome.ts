@@ -12,6 +12,7 @@ export const rejectReasons = [
   'bad_body',
   'no_event_id',
   'bad_event_id',
+  'reused_token',
 ] as const;
 export type RejectReason = (typeof rejectReasons)[number];
 
@@ -20,6 +21,8 @@ export const receiveOutcomes = [
   'accepted',
   'duplicate',
   'skipped',
+  'handshake',
+  'handshake_refused',
   ...rejectReasons,
   'disabled',
   'unknown_source',

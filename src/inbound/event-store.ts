@@ -143,3 +143,22 @@ export async function findEventBody(
   );
   return rows[0];
 }
+
+/** Of the items of an event: the first earlier event of the same source that was taken and held the same item. */
+export async function findItemHolders(
+  db: Queryable,
+  event: number,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  const { rows } = await db.query<{ item: string; holder: number }>(
+    `select item, min(earlier.id) as holder
+     from posthorn.events earlier join posthorn.events this on this.id = $1 and this.source = earlier.source,
+       unnest(earlier.item_ids) as item
+     -- The partial index is found by the second condition.
+     where earlier.item_ids && $2::text[] and earlier.item_ids is not null and earlier.id < $1
+       and earlier.status <> 'rejected' and item = any($2::text[])
+     group by item`,
+    [event, ids],
+  );
+  return new Map(rows.map(({ item, holder }) => [item, Number(holder)]));
+}

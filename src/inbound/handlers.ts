@@ -25,7 +25,22 @@ export type HandlerEvent = {
   headers(): Promise<[name: string, value: string][]>;
   /** The bytes that arrived. */
   body(): Promise<Buffer>;
+  /** The parsed body; of a form an object of its fields. */
   json(): Promise<unknown>;
+  /**
+   * The events inside, where the sender puts several into one request (Adyen, SendGrid, HubSpot, ...), in their order; none
+   * for other senders. One request is one event here: this splits it.
+   */
+  items(): Promise<HandlerItem[]>;
+};
+
+export type HandlerItem = {
+  /** The sender's own id of the item, or a digest of it. */
+  readonly id: string;
+  readonly type: string | null;
+  readonly payload: unknown;
+  /** The id (of the journal row) of the first earlier event that held this item; null where this is the first. */
+  readonly seenIn: number | null;
 };
 
 export type HandlerContext = {

@@ -3,7 +3,7 @@ import { impossible, type ReceiveOutcome } from '../core/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { BodyBudget } from './body-budget.ts';
-import type { Receive } from './receive.ts';
+import type { Receipt, Receive } from './receive.ts';
 
 const prefix = '/api/v1/webhooks/';
 
@@ -29,7 +29,7 @@ export function createInboundHttp(deps: {
   async function answer(request: IncomingMessage, response: ServerResponse, code: string, query: string) {
     const started = performance.now();
     const body = new BodyReader(request, deps.budget);
-    const outcome = await deps.receive({
+    const receipt = await deps.receive({
       source: code,
       method: request.method ?? '',
       query,
@@ -38,10 +38,11 @@ export function createInboundHttp(deps: {
       via: 'direct',
       clientIp: deps.clientIp(request),
       readBody: (mostBytes) => body.read(mostBytes),
+      reserve: (bytes) => body.reserve(bytes),
     });
     body.release();
-    send(request, response, outcome);
-    deps.metrics?.answered(code, outcome, (performance.now() - started) / 1000);
+    send(request, response, receipt);
+    deps.metrics?.answered(code, receipt.outcome, (performance.now() - started) / 1000);
   }
 
   return {
@@ -56,7 +57,7 @@ export function createInboundHttp(deps: {
           { event: 'request.failed', reason: error.message, stack: error.stack },
           'a webhook could not be received',
         );
-        if (!response.headersSent) send(request, response, 'unavailable');
+        if (!response.headersSent) send(request, response, { outcome: 'unavailable' });
       });
       return true;
     },
@@ -68,12 +69,13 @@ function originForm(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
 }
 
-/** Statuses of IN-1 and IN-8; every answer is empty and never says why (SIG-12). */
+/** Statuses of IN-1 and IN-8; a refusal is empty and never says why (SIG-12). */
 function statusOf(outcome: ReceiveOutcome): number {
   switch (outcome) {
     case 'accepted':
     case 'duplicate':
     case 'skipped':
+    case 'handshake':
       return 200;
     case 'bad_body':
     case 'no_event_id':
@@ -85,7 +87,10 @@ function statusOf(outcome: ReceiveOutcome): number {
     case 'missing_signature':
     case 'bad_signature':
     case 'stale':
+    case 'reused_token':
       return 401;
+    case 'handshake_refused':
+      return 403;
     case 'unknown_source':
       return 404;
     case 'method_not_allowed':
@@ -105,20 +110,27 @@ function statusOf(outcome: ReceiveOutcome): number {
 const extraHeaders: Partial<Record<ReceiveOutcome, [string, string]>> = {
   disabled: ['Retry-After', '60'],
   unavailable: ['Retry-After', '5'],
-  method_not_allowed: ['Allow', 'POST'],
 };
 
 /** Unread bodies up to this size are read to their end and dropped, so that the sender sees the answer. */
 const mostDroppedBytes = 1024 * 1024;
 
-function send(request: IncomingMessage, response: ServerResponse, outcome: ReceiveOutcome): void {
+function send(request: IncomingMessage, response: ServerResponse, { outcome, reply, allow }: Receipt): void {
   if (outcome === 'aborted') return;
-  const headers = ['Content-Length', '0'];
+  const status = reply?.status ?? statusOf(outcome);
+  const body = reply?.body ?? '';
+  // A 204 has no length (RFC 9110, 8.6).
+  const headers = status === 204 ? [] : ['Content-Length', String(Buffer.byteLength(body))];
+  if (reply?.contentType !== undefined) {
+    headers.push('Content-Type', reply.contentType, 'X-Content-Type-Options', 'nosniff');
+  }
+  for (const [name, value] of reply?.headers ?? []) headers.push(name, value);
   const extra = extraHeaders[outcome];
   if (extra !== undefined) headers.push(...extra);
+  if (allow !== undefined) headers.push('Allow', allow);
   if (!request.complete && bodyMayBeLong(request)) headers.push('Connection', 'close');
-  response.writeHead(statusOf(outcome), headers);
-  response.end();
+  response.writeHead(status, headers);
+  response.end(body);
 }
 
 function bodyMayBeLong(request: IncomingMessage): boolean {
@@ -167,6 +179,11 @@ class BodyReader {
       // Comes after `end` too, when there is nothing left to resolve. Without an `error` listener a cut is silent.
       request.on('close', () => resolve('aborted'));
     });
+  }
+
+  /** Takes memory beside what is read. */
+  reserve(bytes: number): boolean {
+    return this.#grow(bytes);
   }
 
   #grow(bytes: number): boolean {

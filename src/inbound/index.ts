@@ -17,6 +17,9 @@
  * Not here: rate limits, replay, retention, filters and schemas of sources.
  */
 export { BodyBudget } from './body-budget.ts';
+export { BodyThread } from './body-thread.ts';
+export { Callbacks } from './callbacks.ts';
+export { Certificates } from './certificates.ts';
 export {
   type EventDetail,
   type EventLine,
@@ -24,6 +27,8 @@ export {
   listEvents,
 } from './event-store.ts';
 export { createFileHandlers, type FileHandlers } from './file-handlers.ts';
+export { HandedSecrets } from './handed-secrets.ts';
+export { forgetHandedSecret, showHandedSecret } from './handed-secrets-store.ts';
 export { handlerFileComplaints } from './handler-files.ts';
 export { type HandlerConfig, handlersSchema } from './handler-settings.ts';
 export {
@@ -38,7 +43,7 @@ export { type Journal, type JournalMetrics, JournalWriter } from './journal.ts';
 export { registerSources } from './journal-store.ts';
 export { type JournalTail, startTail } from './journal-tail.ts';
 export { Listeners, type WebhookProcessingFailed, type WebhookReceived } from './listeners.ts';
-export { type Arrival, createReceive, type Receive } from './receive.ts';
+export { type Arrival, createReceive, type Receipt, type Receive } from './receive.ts';
 export { expireLeases, planMarks } from './run-store.ts';
 export {
   type InboundGroup,
@@ -46,7 +51,8 @@ export {
   type SourceConfig,
   sourcesSchema,
 } from './settings.ts';
+export { addCallback, useToken } from './signing-store.ts';
 export { createSourceKeys, makeMissingSecrets, type SourceKeys, secretComplaints } from './source-keys.ts';
-export { createSources, type Source, type Sources, schemeOf } from './sources.ts';
+export { createSources, providerOf, type Source, type Sources, schemeOf } from './sources.ts';
 export type { WorkMetrics } from './work.ts';
 export { createInboundWorker, type InboundWorker } from './worker.ts';

@@ -6,10 +6,14 @@ import type { Pool } from '../platform/db.ts';
 export type JournalRow = {
   readonly source: number;
   readonly eventId: string | null;
+  /** The sender's own id where the event's is another; null = the same. */
+  readonly senderEventId: string | null;
+  /** Ids of the events inside, where one request holds several. */
+  readonly itemIds: readonly string[] | null;
   readonly claimedEventId: string | null;
   readonly eventType: string | null;
   readonly site: string | null;
-  readonly status: 'accepted' | 'skipped' | 'rejected';
+  readonly status: 'accepted' | 'skipped' | 'rejected' | 'handshake';
   readonly reason: string | null;
   /** Bytes of the body as it arrived; a rejected row may keep fewer. */
   readonly size: number;
@@ -44,7 +48,7 @@ const none: ReadonlySet<number> = new Set();
 
 const insertStatement: BulkStatement = {
   name: 'insert_journal_rows',
-  parameters: 16,
+  parameters: 17,
   text: `
 with durable as materialized (
   -- IN-3: no role, database or pooler setting weakens an acknowledgement.
@@ -55,16 +59,18 @@ input as materialized (
   select nextval('posthorn.events_id_seq') as id, item.*
   from durable, unnest($1::int2[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
     $8::int4[], $9::float8[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
-    $16::bytea[]) with ordinality
+    $16::bytea[], $17::text[]) with ordinality
     as item(source, event_id, claimed_event_id, event_type, site, status, reason, size, received_at, via, client_ip,
-      method, query, headers, content_type, body, number)
+      method, query, headers, content_type, body, ids, number)
 ),
 -- Sorted, so that batches of several writers that overlap lock their keys in one order and never deadlock.
 written as (
   insert into posthorn.events (id, source, event_id, sender_event_id, claimed_event_id, event_type, site, status,
-    reason, size, received_at, via, client_ip)
-  select id, source, event_id, event_id, claimed_event_id, event_type, site, status, reason, size,
-    to_timestamp(received_at / 1000), via, client_ip::inet
+    reason, size, received_at, via, client_ip, item_ids)
+  select id, source, event_id, coalesce(ids::json ->> 'sender', event_id), claimed_event_id, event_type, site, status, reason, size,
+    to_timestamp(received_at / 1000), via, client_ip::inet,
+    case when ids is not null and ids::json -> 'items' is not null
+      then array(select json_array_elements_text(ids::json -> 'items')) end
   from input order by source, event_id collate "C"
   on conflict (source, event_id) where event_id is not null do nothing
   returning id
@@ -94,6 +100,13 @@ function writeRows(parameters: BulkParameters, rows: readonly JournalRow[]): voi
   parameters.text(rows, (row) => row.headers);
   parameters.text(rows, (row) => row.contentType);
   parameters.bytea(rows, (row) => row.body);
+  // Few senders have either, so both travel in one parameter that is nearly always null.
+  parameters.text(rows, idsOf);
+}
+
+function idsOf({ senderEventId, itemIds }: JournalRow): string | null {
+  if (senderEventId === null && itemIds === null) return null;
+  return JSON.stringify({ sender: senderEventId ?? undefined, items: itemIds ?? undefined });
 }
 
 /** Registers the codes of the configuration and gives each its id. */

@@ -1,11 +1,10 @@
 import type { ArrivalWay, Envelope } from '../core/envelope.ts';
-import { firstHeader } from '../core/headers.ts';
-import { impossible, type ReceiveOutcome, type RejectReason } from '../core/outcome.ts';
-import { cleanText } from '../core/text.ts';
-import { claimedEventId, identify, verify } from '../signing/index.ts';
-import type { Journal, JournalRow } from './journal.ts';
-import { parseJsonBody } from './json-body.ts';
-import { headersForJournal, queryForJournal } from './redact.ts';
+import { impossible, type ReceiveOutcome } from '../core/outcome.ts';
+import { readContent } from './content.ts';
+import { handshakes } from './handshakes/index.ts';
+import type { Journal } from './journal.ts';
+import { type Judgement, nothing, reject, rowOf, type ShakeReply } from './journal-row.ts';
+import { type JudgeDeps, judge, judgeProbe } from './judge.ts';
 import type { InboundGroup } from './settings.ts';
 import type { Source, Sources } from './sources.ts';
 
@@ -18,112 +17,80 @@ export type Arrival = Omit<Envelope, 'body'> & {
   readonly clientIp: string | null;
   /** Reads at most `mostBytes`; `busy` where there is no memory left for it. */
   readBody(mostBytes: number): Promise<Buffer | 'too_large' | 'busy' | 'aborted'>;
+  /** Takes memory for what a body unpacks to, until the request is answered; false where there is none left. */
+  reserve(bytes: number): boolean;
 };
 
-export type Receive = (arrival: Arrival) => Promise<ReceiveOutcome>;
+/** The outcome, and what the sender is told where that is not the outcome's usual answer. */
+export type Receipt = {
+  readonly outcome: ReceiveOutcome;
+  readonly reply?: ShakeReply | undefined;
+  /** The methods that the source takes; with `method_not_allowed`. */
+  readonly allow?: string;
+};
+
+export type Receive = (arrival: Arrival) => Promise<Receipt>;
 
 /**
  * The one door into the journal: the ladder of IN-1, each gate with its own answer. An outcome that acknowledges
- * (`accepted`, `duplicate`, `skipped`) is given only after the row is committed. No handler's code and no call
- * to anywhere but the journal happens in here.
+ * (`accepted`, `duplicate`, `skipped`) is given only after the row is committed. No handler's code runs in here, and
+ * nothing calls out but for a certificate that is not known yet.
  */
-export function createReceive(deps: { group: InboundGroup; sources: Sources; journal: Journal }): Receive {
+export function createReceive(
+  deps: JudgeDeps & { group: InboundGroup; sources: Sources; journal: Journal },
+): Receive {
   const { group, sources, journal } = deps;
   return async function receive(arrival) {
-    if (!group.enabled) return 'disabled';
+    if (!group.enabled) return { outcome: 'disabled' };
     const source = sources.find(arrival.source, arrival.clientIp);
-    if (source === undefined) return 'unknown_source';
-    if (arrival.method !== 'POST') return 'method_not_allowed';
-    if (firstHeader(arrival.rawHeaders, 'content-encoding') !== undefined) return 'unsupported_encoding';
-    const body = await arrival.readBody(source.maxBodyBytes);
-    if (body === 'aborted') return 'aborted';
-    if (body === 'busy') return 'unavailable';
+    if (source === undefined) return { outcome: 'unknown_source' };
+    const judgement =
+      arrival.method === 'POST'
+        ? await judgePost(arrival, source, deps)
+        : await judgeProbe(arrival, source, deps);
+    if (judgement === 'method_not_allowed') return { outcome: judgement, allow: methodsOf(source) };
+    if (typeof judgement === 'string') return { outcome: judgement };
 
-    const judgement = judge(arrival, source, body);
     const recorded = await journal.record(rowOf(arrival, source, judgement));
     // A refusal stays one whether or not its row could be written: nothing is acknowledged by it.
-    if (judgement.status === 'rejected') return judgement.reason;
+    if (judgement.status === 'rejected') return { outcome: judgement.reason };
+    if (judgement.reply === undefined && judgement.status === 'handshake')
+      return { outcome: 'handshake_refused' };
+    const { reply } = judgement;
     switch (recorded) {
       case 'recorded':
-        return judgement.status;
+        return { outcome: judgement.status, reply };
       case 'duplicate':
+        return { outcome: recorded, reply };
       case 'unstorable':
       case 'unavailable':
-        return recorded;
+        return { outcome: recorded };
       default:
         return impossible(recorded);
     }
   };
 }
 
-/** What the gates that look at the body decided, as the columns of the journal row. */
-type Judgement =
-  | (Columns & { readonly status: 'rejected'; readonly reason: RejectReason })
-  | (Columns & { readonly status: 'accepted' | 'skipped'; readonly reason: string | null });
-
-type Columns = Pick<JournalRow, 'eventId' | 'claimedEventId' | 'eventType' | 'size' | 'body'>;
-
-/** A rejected body that does not parse is kept in part: enough to see what it is. */
-const badBodyKeptBytes = 4_096;
-const nothing = Buffer.alloc(0);
-
-function judge(arrival: Arrival, source: Source, body: Buffer | 'too_large'): Judgement {
-  if (body === 'too_large') return reject('too_large', nothing, { arrival, source });
-  const { method, query, rawHeaders, receivedAt } = arrival;
-  const envelope: Envelope = { method, query, rawHeaders, body, receivedAt };
-  const keys = source.keys();
-  if (keys.length === 0) return reject('no_secret', body, { arrival, source });
-  const verdict = verify(envelope, source.scheme, keys, source);
-  if (!verdict.ok) return reject(verdict.reason, body, { arrival, source });
-  const parsed = parseJsonBody(body);
-  if (parsed === 'bad_body') return reject('bad_body', body, { arrival, source });
-  const { eventId, eventType } = identify(envelope, source.scheme, parsed.payload);
-  if (eventId === 'absent') return reject('no_event_id', body, { arrival, source });
-  if (eventId === 'bad') return reject('bad_event_id', body, { arrival, source });
-  const isSkipped = eventType !== null && source.skippedTypes.has(eventType);
-  return {
-    status: isSkipped ? 'skipped' : 'accepted',
-    reason: isSkipped ? eventType : null,
-    eventId: eventId.value,
-    claimedEventId: null,
-    eventType,
-    size: body.length,
-    body,
-  };
+async function judgePost(
+  arrival: Arrival,
+  source: Source,
+  deps: JudgeDeps,
+): Promise<Judgement | 'aborted' | 'unavailable' | 'unsupported_encoding'> {
+  const content = await readContent(arrival, source);
+  switch (content) {
+    case 'busy':
+      return 'unavailable';
+    case 'aborted':
+    case 'unsupported_encoding':
+      return content;
+    case 'too_large':
+      return reject(content, nothing, { arrival, source });
+    default:
+      return judge(arrival, source, content, deps);
+  }
 }
 
-/** A rejected row never holds the event id: what nobody verified is kept apart (IN-4). */
-function reject(reason: RejectReason, body: Buffer, of: { arrival: Arrival; source: Source }): Judgement {
-  const claimed = claimedEventId(of.arrival.rawHeaders, of.source.scheme);
-  return {
-    status: 'rejected',
-    reason,
-    eventId: null,
-    claimedEventId: claimed === null ? null : cleanText(claimed),
-    eventType: null,
-    size: body.length,
-    body: reason === 'bad_body' ? body.subarray(0, badBodyKeptBytes) : body,
-  };
-}
-
-function rowOf(arrival: Arrival, source: Source, judgement: Judgement): JournalRow {
-  const contentType = firstHeader(arrival.rawHeaders, 'content-type');
-  return {
-    source: source.id,
-    eventId: judgement.eventId,
-    claimedEventId: judgement.claimedEventId,
-    eventType: judgement.eventType,
-    site: source.site,
-    status: judgement.status,
-    reason: judgement.reason,
-    size: judgement.size,
-    receivedAt: arrival.receivedAt,
-    via: arrival.via,
-    clientIp: arrival.clientIp,
-    method: arrival.method,
-    query: cleanText(queryForJournal(arrival.query), 16_384),
-    headers: headersForJournal(arrival.rawHeaders, source.scheme.header),
-    contentType: contentType === undefined ? null : cleanText(contentType),
-    body: judgement.body,
-  };
+function methodsOf({ provider }: Source): string {
+  const shake = provider?.handshake;
+  return ['POST', ...(shake === undefined ? [] : handshakes[shake].methods)].join(', ');
 }

@@ -22,12 +22,12 @@ function judgeName(name: string): JudgedName {
 }
 
 /** Header pairs as a JSON text `[["Name","value"], ...]`, in order, repeated names kept, secrets replaced. */
-export function headersForJournal(rawHeaders: readonly string[], alsoSecret: string): string {
+export function headersForJournal(rawHeaders: readonly string[], alsoSecret: ReadonlySet<string>): string {
   let json = '';
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     const { isSecret, json: nameJson } = judgeName(name);
-    const isRedacted = isSecret || (name.length === alsoSecret.length && name.toLowerCase() === alsoSecret);
+    const isRedacted = isSecret || alsoSecret.has(name.toLowerCase());
     const value = isRedacted ? redacted : (rawHeaders[i + 1] as string);
     json += `,[${nameJson},${needsEscape.test(value) ? JSON.stringify(value) : `"${value}"`}]`;
   }

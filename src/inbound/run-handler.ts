@@ -2,10 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import { type Pool, sqlState } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
+import type { Scheme } from '../signing/index.ts';
 import type { ClaimedRun } from './claim-store.ts';
-import { findEventBody } from './event-store.ts';
+import { eventOf, lazily } from './handler-event.ts';
 import { HandlerTransaction } from './handler-transaction.ts';
-import { type Handler, type HandlerContext, type HandlerEvent, HandlerVerdict } from './handlers.ts';
+import { type Handler, type HandlerContext, HandlerVerdict } from './handlers.ts';
 import type { WebhookProcessingFailed } from './listeners.ts';
 import { type Answer, endOf } from './run-end.ts';
 import { finishRun, giveBackRun, markRefused, type NextClaim, type RunEnd } from './run-store.ts';
@@ -33,6 +34,8 @@ export function failedRun(
 export type RunDeps = {
   readonly pool: Pool;
   readonly txPool: Pool;
+  /** How a source's bodies are read; one that is not configured any more sends JSON. */
+  readonly schemes?: ReadonlyMap<string, Scheme> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Called after the commit that made a run `failed` for good. */
@@ -111,10 +114,7 @@ async function callHandler(
     return verdict;
   };
   try {
-    const returned = await handler.run(
-      eventOf(run, deps.pool),
-      contextOf(run, { tx, abort, onVerdict, deps }),
-    );
+    const returned = await handler.run(eventOf(run, deps), contextOf(run, { tx, abort, onVerdict, deps }));
     const verdict = returned instanceof HandlerVerdict ? returned : made;
     return verdict === undefined ? {} : { verdict };
   } catch (thrown) {
@@ -122,28 +122,6 @@ async function callHandler(
       ? { verdict: thrown }
       : { error: thrown ?? new Error('the handler threw nothing') };
   }
-}
-
-function eventOf(run: ClaimedRun, pool: Pool): HandlerEvent {
-  const stored = lazily(async () => {
-    const found = await findEventBody(pool, run.event);
-    if (found === undefined) throw new Error('the body of this event is not kept any more');
-    return found;
-  });
-  return {
-    id: run.event,
-    runId: run.replay === 0 ? run.id : `${run.id}:r${run.replay}`,
-    source: run.source,
-    eventId: run.eventId,
-    eventType: run.eventType,
-    receivedAt: run.receivedAt,
-    site: run.site,
-    replay: run.replay,
-    attempt: run.attempts,
-    headers: async () => (await stored()).headers,
-    body: async () => (await stored()).body,
-    json: async () => JSON.parse((await stored()).body.toString('utf8').replace(/^\uFEFF/, '')),
-  };
 }
 
 function contextOf(
@@ -177,15 +155,6 @@ function contextOf(
       return onVerdict(new HandlerVerdict('retry_later', { afterMs }));
     },
     reject: (why) => onVerdict(new HandlerVerdict('rejected', { reason: String(why) })),
-  };
-}
-
-/** Most handlers never ask for it. */
-function lazily<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }
 

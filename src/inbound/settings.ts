@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { sourceCodePattern } from '../core/text.ts';
 import { isNetwork } from '../platform/client-address.ts';
 import { type HmacDescription, providers, schemeProblems } from '../signing/index.ts';
+import { isWebUrl, optionProblems } from './source-options.ts';
 
 /** The parts of the configuration file that inbound reads. Keys that a later version brings are unknown here. */
 
@@ -63,29 +64,102 @@ const schemeName = z.enum(
   `must be one of ${Object.keys(providers).join(', ')}, or describe the scheme: { hmac: sha256, header: X-Signature, encoding: hex, signed: "{body}", eventId: {header: X-Id} }`,
 );
 
-export const sourceSchema = z.strictObject({
-  scheme: z.preprocess(
-    (value) => value,
-    z.union([schemeName, hmacDescriptionSchema], 'must be the name of a scheme or a description'),
-  ),
+const secretPlaces = {
   secretFile: oneOrMore('the path of a file').optional(),
   secretEnv: oneOrMore('the name of an environment variable').optional(),
-  maxPayloadKb: z
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(1024, 'must be at most 1024')
-    .optional(),
-  toleranceSeconds: z
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(86_400, 'must be at most 86400')
-    .optional(),
-  site: z
-    .string('must be a text')
-    .min(1, 'must not be empty')
-    .max(200, 'must be at most 200 characters')
-    .optional(),
-});
+};
+
+const networks = z
+  .array(z.string().refine(isNetwork, 'must be a network such as 10.0.0.0/8'), 'must be a list of networks')
+  .min(1, 'must not be empty');
+
+/** A further check beside the signature; all of them must hold. */
+const requireSchema = z.union(
+  [
+    z.strictObject({ ip: networks }),
+    z.strictObject({
+      basic: z.strictObject(secretPlaces).refine(hasSecret, 'must name secretFile or secretEnv'),
+    }),
+    z.strictObject({
+      token: z
+        .strictObject({
+          header,
+          prefix: z.string('must be a text such as "Bearer "').optional(),
+          ...secretPlaces,
+        })
+        .refine(hasSecret, 'must name secretFile or secretEnv'),
+    }),
+  ],
+  'must be {ip: [network]}, {basic: {secretFile: path}} or {token: {header: X-Token, secretFile: path}}',
+);
+export type RequireConfig = z.output<typeof requireSchema>;
+
+function hasSecret(named: { secretFile?: unknown; secretEnv?: unknown }): boolean {
+  return named.secretFile !== undefined || named.secretEnv !== undefined;
+}
+
+const mostPayloadKb = 25_600;
+
+export const sourceSchema = z
+  .strictObject({
+    scheme: z.preprocess(
+      (value) => value,
+      z.union([schemeName, hmacDescriptionSchema], 'must be the name of a scheme or a description'),
+    ),
+    ...secretPlaces,
+    verifyTokenFile: z.string('must be the path of a file').min(1, 'must not be empty').optional(),
+    verifyTokenEnv: z
+      .string('must be the name of an environment variable')
+      .min(1, 'must not be empty')
+      .optional(),
+    publicUrl: z
+      .string('must be the URL as registered at the sender')
+      .refine(
+        isWebUrl,
+        'must be the whole URL as registered at the sender, such as https://example.com/api/v1/webhooks/shop',
+      )
+      .optional(),
+    webhookId: z
+      .string('must be the id that the sender shows')
+      .min(1, 'must not be empty')
+      .max(200)
+      .optional(),
+    topics: z
+      .array(
+        z
+          .string()
+          .regex(
+            /^arn:aws[a-z-]*:sns:/,
+            'must be the ARN of a topic, such as arn:aws:sns:eu-west-1:123456789012:orders',
+          ),
+      )
+      .min(1, 'must not be empty')
+      .optional(),
+    key: z.enum(['text', 'base64'], 'must be text or base64').optional(),
+    networks: networks.optional(),
+    require: z.array(requireSchema, 'must be a list of further checks').optional(),
+    dedupe: z.enum(['event', 'body'], 'must be event or body').optional(),
+    maxPayloadKb: z
+      .int('must be a whole number')
+      .min(1, 'must be at least 1')
+      .max(mostPayloadKb, `must be at most ${mostPayloadKb}`)
+      .optional(),
+    toleranceSeconds: z
+      .int('must be a whole number')
+      .min(1, 'must be at least 1')
+      .max(86_400, 'must be at most 86400')
+      .optional(),
+    site: z
+      .string('must be a text')
+      .min(1, 'must not be empty')
+      .max(200, 'must be at most 200 characters')
+      .optional(),
+  })
+  .superRefine((source, context) => {
+    for (const { path, message } of optionProblems(source)) {
+      context.addIssue({ code: 'custom', path: [path], message });
+    }
+  });
 
 const sourceCode = z
   .string()
@@ -113,7 +187,7 @@ export const inboundGroupSchema = z.strictObject({
   max_payload_size_kb: z
     .int('must be a whole number')
     .min(1, 'must be at least 1')
-    .max(1024, 'must be at most 1024')
+    .max(mostPayloadKb, `must be at most ${mostPayloadKb}`)
     .default(256),
   timestamp_tolerance_seconds: z
     .int('must be a whole number')

@@ -43,7 +43,7 @@ function keysOf(configs: Record<string, SourceConfig>, files: Record<string, str
   const folders = { folder, dataDir: join(folder, 'data') };
   const complaints = secretComplaints(configs, folders);
   const keys = createSourceKeys(configs, { ...folders, log });
-  const texts = (code: string) => keys.of(code).map((key) => key.export().toString());
+  const texts = (code: string) => keys.of(code, 'scheme').map((key) => key.export().toString());
   return { keys, complaints, texts, lines, path, folder, folders };
 }
 
@@ -250,6 +250,6 @@ it('[IN-12] secrets below the data directory are made when they are missing, oth
     'sources.three.secretEnv',
   ]);
   const keys = createSourceKeys(configs, { ...folders, log: createLog({ level: 'silent' }) });
-  expect(keys.of('one')).toHaveLength(2);
-  expect(keys.of('two')).toEqual([]);
+  expect(keys.of('one', 'scheme')).toHaveLength(2);
+  expect(keys.of('two', 'scheme')).toEqual([]);
 });

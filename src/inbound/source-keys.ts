@@ -10,13 +10,13 @@ import {
   secretPath,
   warnOfOpenFile,
 } from '../platform/secrets.ts';
-import { type Scheme, secretProblem, signingKey } from '../signing/index.ts';
+import type { Scheme } from '../signing/index.ts';
 import type { SourceConfig } from './settings.ts';
-import { schemeOf } from './sources.ts';
+import { type KeySlot, providerOf, requiredScheme, schemeOf, verifyTokenScheme } from './sources.ts';
 
 export type SourceKeys = {
-  /** The keys of a source that hold now, newest configuration order kept. Empty = gate 5 refuses. */
-  of(code: string): readonly KeyObject[];
+  /** The keys of a source that hold now, in the order of the configuration. Empty = gate 5 refuses. */
+  of(code: string, slot: KeySlot): readonly KeyObject[];
   start(): void;
   stop(): void;
   /** One look at the secret files, for tests and for whoever cannot wait a second. */
@@ -24,7 +24,8 @@ export type SourceKeys = {
 };
 
 type Folders = { readonly folder: string; readonly dataDir: string };
-type Held = { readonly place: SecretPlace; key: KeyObject | undefined };
+type Check = Scheme['check'];
+type Held = { readonly place: SecretPlace; readonly check: Check; key: KeyObject | undefined };
 
 /**
  * What is wrong with the secrets that the configuration names. Any complaint stops the start: a source without its
@@ -36,10 +37,10 @@ export function secretComplaints(
   { ownMayBeMissing = false }: { ownMayBeMissing?: boolean } = {},
 ): ConfigProblem[] {
   return Object.entries(configs).flatMap(([code, config]) =>
-    placesOf(config, folders).flatMap(({ place, path, isOwn }) => {
+    placesOf(config, folders).flatMap(({ place, path, isOwn, check }) => {
       const read = readSecret(place);
       if (ownMayBeMissing && isOwn && 'problem' in read) return [];
-      const problem = 'problem' in read ? read.problem : secretProblem(read.text, schemeOf(config));
+      const problem = 'problem' in read ? read.problem : check.secretProblem(read.text);
       if (problem === undefined) return [];
       return [{ path: `sources.${code}.${path}`, message: `the secret in ${placeText(place)} ${problem}` }];
     }),
@@ -54,52 +55,72 @@ export function createSourceKeys(
   configs: Readonly<Record<string, SourceConfig>>,
   { log, ...folders }: Folders & { log: Log },
 ): SourceKeys {
+  /** By code and slot. */
   const held = new Map<string, Held[]>();
   const contents = new Map<string, string>();
   for (const [code, config] of Object.entries(configs)) {
     const places = placesOf(config, folders);
-    if (places.length === 0) {
-      log.warn(
-        { event: 'source.no_secret', source: code },
-        `source ${code} names no secret: it refuses every webhook; add secretFile or secretEnv`,
-      );
+    warnOfWeakSource(code, config, log);
+    for (const named of places) {
+      const key = `${code} ${named.slot}`;
+      held.set(key, [...(held.get(key) ?? []), hold(named, { contents, log })]);
     }
-    held.set(
-      code,
-      places.map(({ place }) => hold(place, schemeOf(config), { contents, log })),
-    );
   }
   const current = new Map<string, readonly KeyObject[]>();
   const publish = () => {
-    for (const [code, secrets] of held)
+    for (const [key, secrets] of held)
       current.set(
-        code,
-        secrets.flatMap(({ key }) => (key === undefined ? [] : [key])),
+        key,
+        secrets.flatMap((secret) => (secret.key === undefined ? [] : [secret.key])),
       );
   };
   publish();
   const files = new SecretFiles(contents, (file, text) => {
-    for (const [code, secrets] of held) {
+    for (const [key, secrets] of held) {
       for (const secret of secrets) {
         if (!('file' in secret.place) || secret.place.file !== file) continue;
-        secret.key = takeChanged(code, file, text, { scheme: schemeOf(configs[code] as SourceConfig), log });
+        secret.key = takeChanged(key.split(' ')[0] as string, file, text, { check: secret.check, log });
       }
     }
     publish();
   });
   return {
-    of: (code) => current.get(code) ?? none,
+    of: (code, slot) => current.get(`${code} ${slot}`) ?? none,
     start: () => files.start(),
     stop: () => files.stop(),
     look: () => files.look(),
   };
 }
 
+/** What a source does without is said at the start: nobody should find out by an incident. */
+function warnOfWeakSource(code: string, config: SourceConfig, log: Log): void {
+  const { check } = schemeOf(config);
+  const hasSecret = list(config.secretFile).length + list(config.secretEnv).length > 0;
+  if (check.needsSecret && !hasSecret && !isHandedOver(config)) {
+    log.warn(
+      { event: 'source.no_secret', source: code },
+      `source ${code} names no secret: it refuses every webhook; add secretFile or secretEnv`,
+    );
+  }
+  if (check.provesNothing) {
+    log.warn(
+      { event: 'source.unproven', source: code },
+      `source ${code} proves nothing about its sender: whoever knows its URL can send; add require where the sender can do more`,
+    );
+  }
+}
+
+/** Whether the sender hands its secret over in a handshake. */
+export function isHandedOver(config: SourceConfig): boolean {
+  const handshake = providerOf(config)?.handshake;
+  const hasSecret = list(config.secretFile).length + list(config.secretEnv).length > 0;
+  return !hasSecret && (handshake === 'asana' || handshake === 'notion');
+}
+
 const none: readonly KeyObject[] = [];
 
 function hold(
-  place: SecretPlace,
-  scheme: Scheme,
+  { place, check }: NamedPlace,
   { contents, log }: { contents: Map<string, string>; log: Log },
 ): Held {
   const read = readSecret(place);
@@ -110,7 +131,8 @@ function hold(
   }
   return {
     place,
-    key: secretProblem(text, scheme) === undefined ? signingKey(text, scheme.keyEncoding) : undefined,
+    check,
+    key: check.secretProblem(text) === undefined ? check.keyOf(text) : undefined,
   };
 }
 
@@ -120,7 +142,7 @@ export function makeMissingSecrets(
   dataDir: string,
 ): string[] {
   return Object.values(configs)
-    .flatMap((config) => list(config.secretFile))
+    .flatMap((config) => [...list(config.secretFile), ...list(config.verifyTokenFile)])
     .filter(isOwnSecret)
     .map((named) => secretPath(named, { folder: dataDir, dataDir }))
     .filter((path) => makeSecretFile(path));
@@ -130,9 +152,9 @@ function takeChanged(
   code: string,
   file: string,
   text: string | undefined,
-  { scheme, log }: { scheme: Scheme; log: Log },
+  { check, log }: { check: Check; log: Log },
 ): KeyObject | undefined {
-  const problem = text === undefined ? 'is empty or gone' : secretProblem(text, scheme);
+  const problem = text === undefined ? 'is empty or gone' : check.secretProblem(text);
   if (text === undefined || problem !== undefined) {
     log.error(
       { event: 'secret.refused', source: code, file },
@@ -141,23 +163,51 @@ function takeChanged(
     return undefined;
   }
   log.info({ event: 'secret.changed', source: code, file }, `took the new secret of source ${code}`);
-  return signingKey(text, scheme.keyEncoding);
+  return check.keyOf(text);
 }
 
-type NamedPlace = { readonly place: SecretPlace; readonly path: string; readonly isOwn: boolean };
+type NamedPlace = {
+  readonly place: SecretPlace;
+  readonly path: string;
+  readonly isOwn: boolean;
+  readonly slot: KeySlot;
+  readonly check: Check;
+};
+
+type Named = { secretFile?: string | string[] | undefined; secretEnv?: string | string[] | undefined };
 
 function placesOf(config: SourceConfig, folders: Folders): NamedPlace[] {
-  const files = list(config.secretFile).map((named) => ({
-    place: { file: secretPath(named, folders) },
-    path: 'secretFile',
-    isOwn: isOwnSecret(named),
-  }));
-  const variables = list(config.secretEnv).map((name) => ({
-    place: { env: name },
-    path: 'secretEnv',
-    isOwn: false,
-  }));
-  return [...files, ...variables];
+  const places = (named: Named, { path, slot, check }: { path: string; slot: KeySlot; check: Check }) => {
+    const [file, env] =
+      slot === 'verifyToken' ? ['verifyTokenFile', 'verifyTokenEnv'] : ['secretFile', 'secretEnv'];
+    const files = list(named.secretFile).map((name) => ({
+      place: { file: secretPath(name, folders) },
+      path: `${path}${file}`,
+      isOwn: isOwnSecret(name),
+      slot,
+      check,
+    }));
+    const variables = list(named.secretEnv).map((name) => ({
+      place: { env: name },
+      path: `${path}${env}`,
+      isOwn: false,
+      slot,
+      check,
+    }));
+    return [...files, ...variables];
+  };
+  const tokens = { secretFile: config.verifyTokenFile, secretEnv: config.verifyTokenEnv };
+  return [
+    ...places(config, { path: '', slot: 'scheme', check: schemeOf(config).check }),
+    ...places(tokens, { path: '', slot: 'verifyToken', check: verifyTokenScheme.check }),
+    ...(config.require ?? []).flatMap((required, index) => {
+      if ('ip' in required) return [];
+      const [kind, named] =
+        'basic' in required ? (['basic', required.basic] as const) : (['token', required.token] as const);
+      const { check } = requiredScheme(required);
+      return places(named, { path: `require[${index}].${kind}.`, slot: `require.${index}`, check });
+    }),
+  ];
 }
 
 function isOwnSecret(named: string): boolean {

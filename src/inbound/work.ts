@@ -2,6 +2,7 @@ import { type Clock, type Moment, moment } from '../platform/clock.ts';
 import type { Pool } from '../platform/db.ts';
 import type { Log } from '../platform/log.ts';
 import { Loop } from '../platform/loop.ts';
+import type { Scheme } from '../signing/index.ts';
 import { type ClaimedRun, claimRuns, type DueHandler, findDue } from './claim-store.ts';
 import type { Handler } from './handlers.ts';
 import { HeldRuns } from './held-runs.ts';
@@ -26,6 +27,7 @@ export type WorkDeps = {
   pool: Pool;
   txPool: Pool;
   leasePool: Pool;
+  schemes?: ReadonlyMap<string, Scheme> | undefined;
   clock: Clock;
   log: Log;
   metrics?: WorkMetrics;

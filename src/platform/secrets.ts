@@ -42,15 +42,18 @@ export function placeText(place: SecretPlace): string {
   return text.replace(/[A-Za-z0-9+=]{20,}/g, (run) => (/\d.*\d/.test(run) ? '[not shown]' : run));
 }
 
-/** Makes a secret file with a random secret, mode 0600, unless there is one. Gives whether it was made. */
-export function makeSecretFile(path: string): boolean {
+/**
+ * Makes a file with a secret, mode 0600, unless there is one: with a random one where no text is given. Gives whether it was
+ * made.
+ */
+export function makeSecretFile(path: string, text = randomBytes(32).toString('hex')): boolean {
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) return false;
   makeFolder(dirname(path), 0o700);
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
   try {
     const file = openSync(draft, 'wx', 0o600);
     try {
-      writeSync(file, `${randomBytes(32).toString('hex')}\n`);
+      writeSync(file, `${text}\n`);
       fsyncSync(file);
     } finally {
       closeSync(file);

@@ -86,11 +86,9 @@ it('[IN-12] keys that are not built yet are refused as unknown, never taken in s
   const source = (key: string) => `sources:\n  github: { scheme: github, secretFile: secret, ${key} }\n`;
   for (const key of [
     'schema: x.json',
-    'dedupe: body',
     'renamedFrom: gh',
     'events: [push]',
     'ratePerMinute: 5',
-    'publicUrl: "http://x"',
     'secret: abc',
   ]) {
     expect(await problemsOf(source(key)), key).toEqual([

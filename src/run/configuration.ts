@@ -54,6 +54,14 @@ export const configurationSchema = z.strictObject({
   sources: sourcesSchema.default({}),
   handlers: handlersSchema.default([]),
   inbound: inboundGroupSchema.prefault({}),
+  encryption: z
+    .strictObject({
+      keyFile: z
+        .string('must be the path of a file')
+        .min(1, 'must not be empty')
+        .default('data:secrets/encryption-keys'),
+    })
+    .prefault({}),
   dataDir: z.string('must be the path of a folder').min(1, 'must not be empty').optional(),
   log: z
     .strictObject({ level: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info') })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type SourceConfig, schemeOf } from '../inbound/index.ts';
 import { secretPath } from '../platform/secrets.ts';
-import { sign } from '../signing/index.ts';
+import { type Scheme, sign } from '../signing/index.ts';
 import type { Configuration } from './configuration.ts';
 
 /**
@@ -13,10 +13,10 @@ import type { Configuration } from './configuration.ts';
 export function sampleCurl(configuration: Configuration, publicUrl: string): string | undefined {
   for (const [code, source] of Object.entries(configuration.sources)) {
     const named = typeof source.secretFile === 'string' ? source.secretFile : source.secretFile?.[0];
-    const scheme = schemeOf(source);
-    if (!named?.startsWith('data:') || scheme.timestamp !== undefined || !('header' in scheme.eventId))
-      continue;
-    if (scheme.signsId) continue;
+    const { check, description } = schemeOf(source);
+    const [rule] = description.eventId;
+    if (!named?.startsWith('data:') || check.hasTimestamp || check.signsId) continue;
+    if (rule === undefined || !('header' in rule) || description.check.family !== 'hmac') continue;
     const secret = readFileSync(secretPath(named, configuration), 'utf8').trim();
     return curlLine(`${publicUrl}/api/v1/webhooks/${code}`, source, secret);
   }
@@ -31,11 +31,18 @@ const newId = '$(od -An -N16 -tx1 /dev/urandom | tr -d " \\n")';
 function curlLine(url: string, source: SourceConfig, secret: string): string {
   const scheme = schemeOf(source);
   const placeholder = randomBytes(8).toString('hex');
-  const headers = sign(Buffer.from(sampleBody), scheme, { secret, id: placeholder });
-  if (scheme.eventType && 'header' in scheme.eventType) headers[scheme.eventType.header] = 'push';
-  headers['content-type'] = 'application/json';
+  const draft = {
+    body: Buffer.from(sampleBody),
+    headers: { ...typeHeader(scheme), 'content-type': 'application/json' },
+  };
+  const { headers } = sign(draft, scheme, { key: secret, id: placeholder });
   const flags = Object.entries(headers).map(
     ([name, value]) => `-H "${name}: ${value.replace(placeholder, newId)}"`,
   );
   return `curl -i -X POST ${url} ${flags.join(' ')} -d '${sampleBody}'`;
+}
+
+function typeHeader({ description }: Scheme): Record<string, string> {
+  const rule = description.eventType?.[0];
+  return rule !== undefined && 'header' in rule ? { [rule.header]: 'push' } : {};
 }

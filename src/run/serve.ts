@@ -11,13 +11,15 @@ import {
   isPooledAddress,
   requireReachable,
 } from '../platform/db.ts';
+import { createEncryption } from '../platform/encryption.ts';
 import { createHttpListener, type HttpListener } from '../platform/http-server.ts';
 import { createLog, type Log } from '../platform/log.ts';
 import { createMetrics, metricsText, poolMetrics } from '../platform/metrics.ts';
+import { secretPath } from '../platform/secrets.ts';
 import { Notifier } from '../platform/wake.ts';
 import { type Configuration, type Flags, loadConfiguration } from './configuration.ts';
 import { type Database, openDatabase, prepareSchema } from './database.ts';
-import { createGateway } from './gateway.ts';
+import { createGateway, type GatewayDeps } from './gateway.ts';
 import { createHealthCheck } from './health-check.ts';
 import { journalMetrics } from './inbound-metrics.ts';
 import { watchPressure } from './pressure.ts';
@@ -176,7 +178,7 @@ function listenWith(stack: StopStack): Listen {
 
 async function startGateway(
   configuration: Configuration,
-  deps: Omit<Parameters<typeof createGateway>[0], 'sources' | 'group' | 'http' | 'keys'> & {
+  deps: Omit<GatewayDeps, 'sources' | 'group' | 'http' | 'keys' | 'encryption'> & {
     check: HealthCheck;
     listen: Listen;
     stack: StopStack;
@@ -187,7 +189,17 @@ async function startGateway(
   const keys = createSourceKeys(sources, { folder, dataDir, log: deps.log });
   deps.stack.push('secrets', () => keys.stop());
   deps.stack.push('journal', () => deps.journal.drain());
-  const gateway = await createGateway({ ...deps, sources, group: inbound, http, keys });
+  const keyFile = secretPath(configuration.encryption.keyFile, { folder, dataDir });
+  const isOwn = configuration.encryption.keyFile.startsWith('data:');
+  const gateway = await createGateway({
+    ...deps,
+    sources,
+    group: inbound,
+    http,
+    keys,
+    encryption: createEncryption(keyFile, { mayMake: isOwn }),
+  });
+  deps.stack.push('gateway', () => gateway.stop());
   const url = await deps.listen('public', gateway, {
     host: http.host,
     port: http.port,

@@ -6,18 +6,31 @@
 import { setPriority } from 'node:os';
 import { AppError } from '../core/errors.ts';
 import {
+  Callbacks,
   createFileHandlers,
   createInboundWorker,
   type FileHandlers,
   type InboundWorker,
   loadHandlers,
   planMarks,
+  providerOf,
   registerSources,
+  schemeOf,
 } from '../inbound/index.ts';
+import { createAddressPolicy } from '../platform/address-policy.ts';
+import type { Clock } from '../platform/clock.ts';
 import { DatabaseClock } from '../platform/database-clock.ts';
-import { createPool, databaseUnreachable, isConnectionFailure, isPooledAddress } from '../platform/db.ts';
+import {
+  createPool,
+  databaseUnreachable,
+  isConnectionFailure,
+  isPooledAddress,
+  type Pool,
+} from '../platform/db.ts';
+import { createGuardedFetch } from '../platform/guarded-fetch.ts';
 import { createLog, type Log } from '../platform/log.ts';
 import { counter, createMetrics, poolMetrics } from '../platform/metrics.ts';
+import { createNameLookup } from '../platform/name-lookup.ts';
 import { Listener } from '../platform/wake.ts';
 import {
   type FromWorker,
@@ -34,6 +47,7 @@ const graceMs = 10_000;
 
 let work: InboundWorker | undefined;
 let fileHandlers: FileHandlers | undefined;
+let callbacks: Callbacks | undefined;
 let isStopping = false;
 
 // A terminal sends Ctrl-C to the whole group; the parent decides when this process stops.
@@ -60,11 +74,12 @@ async function start(order: WorkerOrder): Promise<void> {
   poolMetrics(metrics, pools);
   const clock = new DatabaseClock({ pool: pools.lease, log });
   try {
-    const { folder, dataDir, sources: sourceCodes } = order;
+    const { folder, dataDir, sources } = order;
+    const sourceCodes = Object.keys(sources);
     fileHandlers = await createFileHandlers(order.handlers, { folder, dataDir, clock, log });
     const loading = { sourceCodes, folder, log, fromFile: fileHandlers.handlers };
     const { handlers, listeners } = await loadHandlers(order.handlers, loading);
-    const sourceIds = await registerSources(pools.work, order.sources);
+    const sourceIds = await registerSources(pools.work, sourceCodes);
     await clock.start();
     work = createInboundWorker(
       handlers,
@@ -73,6 +88,7 @@ async function start(order: WorkerOrder): Promise<void> {
         pool: pools.work,
         txPool: pools.handlers,
         leasePool: pools.lease,
+        schemes: new Map(Object.entries(sources).map(([code, config]) => [code, schemeOf(config)])),
         clock,
         log,
         metrics: { runEnded: (handler, outcome) => runs.inc({ handler, outcome }) },
@@ -87,7 +103,20 @@ async function start(order: WorkerOrder): Promise<void> {
   say({ type: 'ready' });
   if (isStopping) process.exit(0);
   work.start();
+  callbacks = startCallbacks(order, { pool: pools.work, clock, log });
   await listenForWakes(order, log);
+}
+
+/** Only where a sender has its subscriptions confirmed by a fetch. */
+function startCallbacks(
+  { sources }: WorkerOrder,
+  deps: { pool: Pool; clock: Clock; log: Log },
+): Callbacks | undefined {
+  if (!Object.values(sources).some((source) => providerOf(source)?.handshake === 'sns')) return undefined;
+  const fetch = createGuardedFetch({ policy: createAddressPolicy(), lookup: createNameLookup() });
+  const started = new Callbacks({ ...deps, fetch });
+  started.start();
+  return started;
 }
 
 function asStartError(error: unknown): AppError {
@@ -130,7 +159,7 @@ async function stop(): Promise<void> {
   if (isStopping) return;
   isStopping = true;
   await work?.stop(graceMs);
-  await fileHandlers?.stop();
+  await Promise.all([fileHandlers?.stop(), callbacks?.stop()]);
   process.exit(0);
 }
 

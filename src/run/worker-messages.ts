@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts';
-import type { HandlerConfig } from '../inbound/index.ts';
+import type { HandlerConfig, SourceConfig } from '../inbound/index.ts';
 import type { DatabaseAddress } from '../platform/db.ts';
 import type { LogLevel } from '../platform/log.ts';
 import type { MetricsSnapshot } from '../platform/metrics.ts';
@@ -20,7 +20,7 @@ export type WorkerOrder = {
   readonly logLevel: LogLevel;
   /** Its server accepts webhooks too: these go first where the cores are short. */
   readonly isBesideGateway: boolean;
-  readonly sources: readonly string[];
+  readonly sources: Readonly<Record<string, SourceConfig>>;
   /** Of the configuration file. */
   readonly folder: string;
   readonly dataDir: string;

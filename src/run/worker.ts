@@ -17,7 +17,7 @@ export function createWorker(
       directAddress: database.directAddress,
       logLevel: configuration.log.level,
       isBesideGateway,
-      sources: Object.keys(configuration.sources),
+      sources: configuration.sources,
       folder: configuration.folder,
       dataDir: configuration.dataDir,
       handlers: configuration.handlers,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compileScheme, type HmacDescription, providers, schemeProblems } from './index.ts';
+import { compileScheme, type HmacDescription, schemeProblems } from './index.ts';
+import { idEnds, signedParts } from './template.ts';
 
 const good: HmacDescription = {
   hmac: 'sha256',
@@ -23,14 +24,13 @@ const small: HmacDescription = {
 };
 
 describe('schemeProblems', () => {
-  it('[SIG-1] finds nothing wrong with a full description, the smallest one and those of the providers', () => {
+  it('[SIG-1] finds nothing wrong with a full description, and the smallest one', () => {
     expect(schemeProblems(good)).toEqual([]);
     expect(schemeProblems(small)).toEqual([]);
     expect(schemeProblems({ ...small, eventId: { json: 'data.id' }, eventType: { json: 'type' } })).toEqual(
       [],
     );
     expect(schemeProblems({ ...small, eventType: { value: 'some type' } })).toEqual([]);
-    for (const { scheme } of Object.values(providers)) expect(schemeProblems(scheme)).toEqual([]);
   });
 
   it('[SIG-1] names the path of each header that is no header name', () => {
@@ -104,44 +104,31 @@ describe('schemeProblems', () => {
 });
 
 describe('compileScheme', () => {
-  it('[SIG-1] cuts the template into parts and puts the names of headers into lower case', () => {
-    expect(compileScheme(good)).toEqual({
-      hmac: 'sha256',
-      keyEncoding: 'utf8',
-      header: 'x-sign',
-      prefix: 'sha256=',
-      list: ',',
-      field: 'v1',
-      encoding: 'hex',
-      parts: [{ text: 'v0:' }, 'id', { text: '.' }, 'timestamp', { text: '.' }, 'body'],
+  it('[SIG-1] takes the short form and puts the names of headers into lower case', () => {
+    const { check, description, body } = compileScheme(good);
+    expect(body).toBe('json');
+    expect(check).toMatchObject({
+      secretHeaders: ['x-sign'],
+      hasTimestamp: true,
       signsId: true,
-      idEnds: ['.'],
-      timestamp: { field: 't', unit: 's' },
-      eventId: { header: 'x-id' },
-      eventType: { header: 'x-type', action: ['data', 'action'] },
+      needsSecret: true,
     });
+    expect(description.eventId).toEqual([{ header: 'x-id' }]);
+    expect(description.eventType).toEqual([{ header: 'x-type', action: 'data.action' }]);
   });
 
   it('[SIG-1] fills in what the smallest description leaves out', () => {
-    expect(compileScheme(small)).toEqual({
-      hmac: 'sha256',
-      keyEncoding: 'utf8',
-      header: 'x-sign',
-      prefix: '',
-      encoding: 'base64',
-      parts: ['body'],
-      signsId: false,
-      idEnds: [],
-      eventId: { digest: 'body' },
-    });
-    const timestamp = { header: 'X-Time', unit: 'ms' } as const;
-    expect(
-      compileScheme({ ...small, timestamp, eventId: { json: 'a.b' }, eventType: { json: 'c.d' } }),
-    ).toMatchObject({
-      timestamp: { header: 'x-time', unit: 'ms' },
-      eventId: { json: ['a', 'b'] },
-      eventType: { json: ['c', 'd'] },
-    });
+    const { check, description } = compileScheme(small);
+    expect(check).toMatchObject({ secretHeaders: ['x-sign'], hasTimestamp: false, signsId: false });
+    expect(description.eventId).toEqual([{ digest: 'body' }]);
+    expect(description.eventType).toBeUndefined();
+  });
+
+  it('[SIG-1] cuts a template into its parts, and knows what binds the id', () => {
+    const parts = signedParts('v0:{id}.{timestamp}.{body}');
+    expect(parts).toEqual([{ text: 'v0:' }, 'id', { text: '.' }, 'timestamp', { text: '.' }, 'body']);
+    expect(idEnds(parts)).toEqual([':', '.'].slice(1));
+    expect(idEnds(signedParts('{timestamp}:{id}.{body}'))).toEqual([':', '.']);
   });
 });
 

@@ -1,173 +1,110 @@
+import type { Check, SchemeOptions } from './check.ts';
+import { type CheckDescription, compileCheck } from './families.ts';
+import type { HmacDescription } from './hmac-description.ts';
+
 /**
- * A signature scheme as data (SIG-1). This is the shape that a user writes in the configuration under
- * `scheme:` and that a row of providers.ts has; compile.ts turns it into a Scheme once.
+ * What a body is parsed as.
+ *   json-or-form  by its Content-Type: JSON unless it calls itself a form
+ *   json-or-any   JSON where it is JSON; anything else is taken, but not looked into
+ *   any           never looked into
  */
-export type HmacDescription = {
-  /** The hash of the HMAC. */
-  hmac: 'sha256' | 'sha1' | 'sha512';
-  /** How the secret's text becomes key bytes; default utf8. */
-  key?: 'utf8' | 'hex' | 'base64' | undefined;
-  /** The header that carries the signature. */
-  header: string;
-  /** Text before each signature, such as `sha256=`. */
-  prefix?: string | undefined;
-  /** What separates several signatures in the header, such as `,`. */
-  list?: string | undefined;
-  /** The label of signatures in a list of `label=value`, such as `v1`. */
-  field?: string | undefined;
-  encoding: 'hex' | 'base64';
-  /** The signed text: literal characters and the parts {body}, {timestamp}, {id}. */
-  signed: string;
-  /** Where the signed timestamp is; none means that there is no window. */
-  timestamp?: (({ header: string } | { field: string }) & { unit: 's' | 'ms' }) | undefined;
-  eventId: { header: string } | { json: string } | { digest: 'body' };
-  eventType?:
-    | { header: string; action?: string | undefined }
-    | { json: string }
-    | { value: string }
-    | undefined;
+export type BodyKind = 'json' | 'form' | 'json-or-form' | 'json-or-any' | 'multipart' | 'any';
+
+/** A value of a request that an id or type is made of. */
+export type Place =
+  | { readonly header: string }
+  | { readonly json: string }
+  | { readonly value: string }
+  | { readonly digest: 'body' };
+
+/**
+ * Where the id of an event is. Several rules: the first that finds one counts.
+ *   header, json    a header, or a path in the parsed body (a form's fields are paths too)
+ *   parts           several values together, all of which must be there
+ *   items           of a request with items: the id of the only one, or a digest of all ids
+ *   digest: body    SHA-256 of the body, for senders without ids
+ *   unique          a new one each time, for senders whose equal requests are different events
+ *   self            the item itself, where it is a text or number
+ */
+export type IdRule =
+  | { readonly header: string }
+  | { readonly json: string }
+  | { readonly parts: readonly Place[] }
+  | { readonly items: true }
+  | { readonly unique: true }
+  | { readonly self: true }
+  | { readonly digest: 'body' };
+
+/**
+ * What kind of event it is.
+ *   parts     values joined by dots; those that are absent are left out, but not the first
+ *   keyBeside the one key at the top of the body that is none of these
+ */
+export type TypeRule =
+  | { readonly header: string; readonly action?: string | undefined }
+  | { readonly json: string }
+  | { readonly parts: readonly Place[] }
+  | { readonly keyBeside: readonly string[] }
+  | { readonly value: string };
+
+/** One request, many events: where its items are, and what each is. Rules are read from the item as if it were the body. */
+export type ItemRule = {
+  /** Paths with `[]` after each list, such as `entry[].changes[]`. */
+  readonly at: readonly string[];
+  readonly id: readonly IdRule[];
+  readonly type?: readonly TypeRule[];
 };
 
-/** A piece of the signed text. */
-export type SignedPart = { readonly text: string } | 'body' | 'timestamp' | 'id';
+/** A scheme as data: how a request is told from a forged one, and which event it is. */
+export type SchemeDescription = {
+  readonly check: CheckDescription;
+  /** Default json. */
+  readonly body?: BodyKind;
+  readonly eventId: readonly IdRule[];
+  readonly eventType?: readonly TypeRule[];
+  readonly items?: ItemRule;
+};
 
-/** A compiled scheme: header names in lower case, the template cut into parts. */
+/** A compiled scheme. */
 export type Scheme = {
-  readonly hmac: HmacDescription['hmac'];
-  readonly keyEncoding: 'utf8' | 'hex' | 'base64';
-  readonly header: string;
-  readonly prefix: string;
-  readonly list: string | undefined;
-  readonly field: string | undefined;
-  readonly encoding: 'hex' | 'base64';
-  readonly parts: readonly SignedPart[];
-  readonly signsId: boolean;
-  /** The characters beside {id} in the signed text: an id that held one could be shifted into its neighbour. */
-  readonly idEnds: readonly string[];
-  readonly timestamp: (({ header: string } | { field: string }) & { unit: 's' | 'ms' }) | undefined;
-  readonly eventId: { header: string } | { json: readonly string[] } | { digest: 'body' };
-  readonly eventType:
-    | { header: string; action: readonly string[] | undefined }
-    | { json: readonly string[] }
-    | { value: string }
-    | undefined;
+  readonly check: Check;
+  readonly description: SchemeDescription;
+  readonly body: BodyKind;
 };
 
-export type SchemeProblem = { readonly path: readonly string[]; readonly message: string };
+/**
+ * Compiles a scheme once; a description in the short form of the configuration is taken too (call `schemeProblems` first
+ * when it comes from a user).
+ */
+export function compileScheme(
+  description: SchemeDescription | HmacDescription,
+  options: SchemeOptions = {},
+): Scheme {
+  const full = withLowerCase('check' in description ? description : fromHmac(description));
+  return { check: compileCheck(full.check, options), description: full, body: full.body ?? 'json' };
+}
 
-/** Compiles a description. Call `schemeProblems` first when it comes from a user. */
-export function compileScheme(description: HmacDescription): Scheme {
-  const { timestamp, eventId, eventType } = description;
+/** Names of headers are compared in lower case. */
+function withLowerCase(description: SchemeDescription): SchemeDescription {
+  const { eventId, eventType, ...rest } = description;
+  const lower = <T extends object>(rule: T): T => {
+    const header = 'header' in rule ? { header: String(rule.header).toLowerCase() } : {};
+    const parts = 'parts' in rule ? { parts: (rule.parts as Place[]).map(lower) } : {};
+    return { ...rule, ...header, ...parts };
+  };
   return {
-    hmac: description.hmac,
-    keyEncoding: description.key ?? 'utf8',
-    header: description.header.toLowerCase(),
-    prefix: description.prefix ?? '',
-    list: description.list,
-    field: description.field,
-    encoding: description.encoding,
-    parts: signedParts(description.signed),
-    signsId: description.signed.includes('{id}'),
-    idEnds: idEnds(signedParts(description.signed)),
-    timestamp:
-      timestamp && 'header' in timestamp
-        ? { ...timestamp, header: timestamp.header.toLowerCase() }
-        : timestamp,
-    eventId:
-      'header' in eventId
-        ? { header: eventId.header.toLowerCase() }
-        : 'json' in eventId
-          ? { json: eventId.json.split('.') }
-          : eventId,
-    eventType: eventType && compileEventType(eventType),
+    ...rest,
+    eventId: eventId.map(lower),
+    ...(eventType === undefined ? {} : { eventType: eventType.map(lower) }),
   };
 }
 
-/** Everything that is wrong with a description whose types are right, each with its path and the mend. */
-export function schemeProblems(description: HmacDescription): SchemeProblem[] {
-  const problems: SchemeProblem[] = [];
-  const say = (path: string[], message: string) => problems.push({ path, message });
-  for (const [path, name] of headerNames(description)) {
-    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name))
-      say(path, 'is no HTTP header name, for example X-Signature');
-  }
-  const placeholders: string[] = description.signed.match(/\{[^}]*\}/g) ?? [];
-  for (const placeholder of placeholders) {
-    if (!['{body}', '{timestamp}', '{id}'].includes(placeholder)) {
-      say(['signed'], `holds ${placeholder}; the known parts are {body}, {timestamp} and {id}`);
-    }
-  }
-  if (placeholders.filter((part) => part === '{body}').length !== 1)
-    say(['signed'], 'must hold {body} exactly once');
-  const signsTime = placeholders.includes('{timestamp}');
-  if (signsTime && !description.timestamp)
-    say(['timestamp'], 'is missing: signed holds {timestamp}, so say where it is');
-  if (!signsTime && description.timestamp) {
-    say(
-      ['timestamp'],
-      'is not part of signed, so anybody could change it; add {timestamp} to signed or leave it out',
-    );
-  }
-  if (placeholders.includes('{id}') && !('header' in description.eventId)) {
-    say(['eventId'], 'must name a header: signed holds {id}');
-  }
-  if (/\{(timestamp|body)\}\{id\}|\{id\}\{(timestamp|body)\}/.test(description.signed)) {
-    say(
-      ['signed'],
-      'must separate {id} from its neighbours, for example by a dot, or one could be shifted into the other',
-    );
-  }
-  if (description.list === '')
-    say(['list'], 'must not be empty; leave it out where the header holds one signature');
-  if (description.field !== undefined && description.list === undefined) {
-    say(['list'], 'is missing: field needs the separator of the list, for example ","');
-  }
-  if (description.timestamp && 'field' in description.timestamp && description.list === undefined) {
-    say(['list'], 'is missing: timestamp.field needs the separator of the list, for example ","');
-  }
-  const { list, field, prefix, timestamp } = description;
-  if (field !== undefined && timestamp && 'field' in timestamp && timestamp.field === field) {
-    say(['timestamp', 'field'], 'is the label of the signature too; each needs its own');
-  }
-  if (list && prefix?.includes(list))
-    say(['prefix'], 'holds the separator of the list, so no signature could be found');
-  return problems;
-}
-
-function signedParts(template: string): SignedPart[] {
-  return template
-    .split(/(\{body\}|\{timestamp\}|\{id\})/)
-    .filter((piece) => piece !== '')
-    .map((piece) => {
-      if (piece === '{body}') return 'body';
-      if (piece === '{timestamp}') return 'timestamp';
-      return piece === '{id}' ? 'id' : { text: piece };
-    });
-}
-
-/** A literal at the very beginning or end separates nothing, so it binds no id. */
-function idEnds(parts: readonly SignedPart[]): string[] {
-  const at = parts.indexOf('id');
-  if (at < 0) return [];
-  const before = parts[at - 1];
-  const after = parts[at + 1];
-  const ends: (string | undefined)[] = [];
-  if (at > 1 && typeof before === 'object') ends.push(before.text.at(-1));
-  if (at < parts.length - 2 && typeof after === 'object') ends.push(after.text[0]);
-  return ends.filter((sign) => sign !== undefined);
-}
-
-function compileEventType(eventType: NonNullable<HmacDescription['eventType']>): Scheme['eventType'] {
-  if ('header' in eventType)
-    return { header: eventType.header.toLowerCase(), action: eventType.action?.split('.') };
-  return 'json' in eventType ? { json: eventType.json.split('.') } : eventType;
-}
-
-function headerNames(description: HmacDescription): [string[], string][] {
-  const { timestamp, eventId, eventType } = description;
-  const names: [string[], string][] = [[['header'], description.header]];
-  if (timestamp && 'header' in timestamp) names.push([['timestamp', 'header'], timestamp.header]);
-  if ('header' in eventId) names.push([['eventId', 'header'], eventId.header]);
-  if (eventType && 'header' in eventType) names.push([['eventType', 'header'], eventType.header]);
-  return names;
+function fromHmac(description: HmacDescription): SchemeDescription {
+  const { hmac, eventId, eventType, ...rest } = description;
+  const idHeader = description.signed.includes('{id}') && 'header' in eventId ? eventId.header : undefined;
+  return {
+    check: { family: 'hmac', hash: hmac, ...rest, idHeader },
+    eventId: [eventId],
+    ...(eventType === undefined ? {} : { eventType: [eventType] }),
+  };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compileScheme, secretProblem, signingKey } from './index.ts';
+import { compileScheme } from './index.ts';
+import { secretProblem, signingKey } from './secrets.ts';
 
 type Encoding = 'utf8' | 'hex' | 'base64';
 const problemOf = (text: string, keyEncoding: Encoding = 'utf8') => secretProblem(text, { keyEncoding });
@@ -76,8 +77,8 @@ describe('secretProblem', () => {
       signed: '{body}',
       eventId: { digest: 'body' },
     });
-    expect(secretProblem('g'.repeat(64), scheme)).toContain('is not valid hex');
-    expect(secretProblem('a'.repeat(64), scheme)).toBeUndefined();
+    expect(scheme.check.secretProblem('g'.repeat(64))).toContain('is not valid hex');
+    expect(scheme.check.secretProblem('a'.repeat(64))).toBeUndefined();
   });
 });
 

@@ -1,30 +1,20 @@
+import type { KeyObject } from 'node:crypto';
+import type { Draft } from './check.ts';
 import type { Scheme } from './scheme.ts';
-import { signingKey } from './secrets.ts';
-import { signatureText } from './verify.ts';
 
 /**
- * The headers that a sender using `scheme` would add to `body`: signature, timestamp and id. The same template
- * verifies, so what this makes always passes `verify`. `timestamp` is milliseconds since 1970.
- * Throws if `secret` is empty or not in the scheme's key encoding, or if the scheme signs an id or time that is not given.
+ * Makes of a draft the request that a sender using `scheme` would send: adds signature, timestamp and id where the scheme
+ * has them, in headers, query or body. The same description verifies, so what this makes always passes `verify`.
+ * `timestamp` is milliseconds since 1970; `key` a secret's text, or the private key where the sender holds one.
+ * Throws where the key is of another kind.
  */
 export function sign(
-  body: Buffer,
+  draft: Partial<Draft> & Pick<Draft, 'body'>,
   scheme: Scheme,
-  { secret, id, timestamp }: { secret: string; id?: string; timestamp?: number },
-): Record<string, string> {
-  const key = signingKey(secret, scheme.keyEncoding);
-  if (key === undefined) throw new Error('the secret cannot be used as a key of this scheme');
-  if (scheme.timestamp !== undefined && timestamp === undefined)
-    throw new Error('this scheme signs a timestamp: give one');
-  if (scheme.signsId && id === undefined) throw new Error('this scheme signs an id: give one');
-  const time =
-    scheme.timestamp?.unit === 'ms' ? String(timestamp) : String(Math.floor((timestamp ?? 0) / 1000));
-  const signature = `${scheme.prefix}${signatureText(key, body, scheme, { timestamp: time, id: id ?? '' })}`;
-  const headers: Record<string, string> = {};
-  const items = scheme.field === undefined ? [signature] : [`${scheme.field}=${signature}`];
-  if (scheme.timestamp && 'field' in scheme.timestamp) items.unshift(`${scheme.timestamp.field}=${time}`);
-  else if (scheme.timestamp) headers[scheme.timestamp.header] = time;
-  headers[scheme.header] = items.join(scheme.list ?? '');
-  if ('header' in scheme.eventId && id !== undefined) headers[scheme.eventId.header] = id;
-  return headers;
+  { key, id = '', timestamp = 0 }: { key: string | KeyObject; id?: string; timestamp?: number },
+): Draft {
+  const whole = { method: 'POST', query: '', headers: {}, ...draft };
+  const rule = scheme.description.eventId[0];
+  const headers = rule !== undefined && 'header' in rule && id !== '' ? { [rule.header]: id } : {};
+  return scheme.check.sign({ ...whole, headers: { ...headers, ...whole.headers } }, { key, id, timestamp });
 }

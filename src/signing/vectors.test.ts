@@ -43,64 +43,63 @@ const described: Record<string, Partial<HmacDescription>> = {
   'x-zm-signature': stampedBeside('x-zm-request-timestamp'),
 };
 
+/** The vectors that a description of the configuration says; the others are those of providers (provider-vectors.test.ts). */
+const ids = [
+  'github-docs',
+  'octokit-basic',
+  'octokit-escape-uppercase',
+  'adnanh-sha256',
+  'body-sha256-hex',
+  'body-sha256-base64',
+  'ts-dot-body-hex',
+  'ts-colon-body-hex',
+  'v0-ts-body-hex',
+];
+
 const rows = vectors
-  .filter(({ algorithm }) => algorithm === 'hmac-sha256')
+  .filter(({ id }) => ids.includes(id))
   .flatMap((vector) =>
     Object.entries(vector.headers ?? { 'X-Hub-Signature-256': `sha256=${vector.expected}` })
       .filter(([name]) => !name.endsWith('-timestamp'))
       .map(([header, value]) => ({ name: `${vector.id} in ${header}`, ...caseOf(vector, header, value) })),
   );
 
-it('[SIG-1] the vectors of the file are all here', () => {
-  expect(rows).toHaveLength(23);
-  expect(new Set(vectors.map(({ id }) => id))).toEqual(
-    new Set([
-      'github-docs',
-      'github-sha1-legacy',
-      'octokit-basic',
-      'octokit-escape-uppercase',
-      'adnanh-sha256',
-      'body-sha256-hex',
-      'body-sha256-base64',
-      'ts-dot-body-hex',
-      'ts-colon-body-hex',
-      'v0-ts-body-hex',
-    ]),
-  );
-});
+describe.each(rows)(
+  'the vector $name',
+  ({ vector, description, scheme, headers, envelope, header, value }) => {
+    const window = { toleranceSeconds: 0 };
 
-describe.each(rows)('the vector $name', ({ vector, scheme, headers, envelope, header, value }) => {
-  const window = { toleranceSeconds: 0 };
-
-  it('[SIG-1][SIG-2] verifies', () => {
-    const timestamp = scheme.timestamp ? { timestamp: seconds * 1000 } : {};
-    expect(verify(envelope, scheme, [vector.key], window)).toEqual({
-      ok: true,
-      secretIndex: 0,
-      ...timestamp,
+    it('[SIG-1][SIG-2] verifies', () => {
+      const timestamp = description.timestamp ? { timestamp: seconds * 1000 } : {};
+      expect(verify(envelope, scheme, [vector.key], window)).toEqual({
+        ok: true,
+        secretIndex: 0,
+        ...timestamp,
+      });
     });
-  });
 
-  it('[SIG-1] is what sign makes', () => {
-    const made = sign(envelope.body, scheme, { secret: vector.key, timestamp: seconds * 1000 });
-    const wanted = Object.fromEntries(headers.map(([name, text]) => [name.toLowerCase(), text]));
-    expect(made).toEqual(wanted);
-    expect(made[header.toLowerCase()]).toBe(value);
-  });
+    it('[SIG-1] is what sign makes', () => {
+      const { body } = envelope;
+      const made = sign({ body }, scheme, { key: vector.key, timestamp: seconds * 1000 }).headers;
+      const wanted = Object.fromEntries(headers.map(([name, text]) => [name.toLowerCase(), text]));
+      expect(made).toEqual(wanted);
+      expect(made[header.toLowerCase()]).toBe(value);
+    });
 
-  it('[SIG-3] is refused with another body', () => {
-    const body = Buffer.from(envelope.body);
-    body[0] = (body[0] as number) ^ 1;
-    expect(verify({ ...envelope, body }, scheme, [vector.key], window)).toEqual(bad);
-  });
+    it('[SIG-3] is refused with another body', () => {
+      const body = Buffer.from(envelope.body);
+      body[0] = (body[0] as number) ^ 1;
+      expect(verify({ ...envelope, body }, scheme, [vector.key], window)).toEqual(bad);
+    });
 
-  it('[SIG-2] is refused with another secret', () => {
-    expect(verify(envelope, scheme, [`${vector.key}x`, vector.key.slice(1)], window)).toEqual(bad);
-  });
-});
+    it('[SIG-2] is refused with another secret', () => {
+      expect(verify(envelope, scheme, [`${vector.key}x`, vector.key.slice(1)], window)).toEqual(bad);
+    });
+  },
+);
 
 it('[SIG-8] a vector with a timestamp is refused with another one, and outside its window', () => {
-  const timed = rows.filter(({ scheme }) => scheme.timestamp);
+  const timed = rows.filter(({ description }) => description.timestamp);
   expect(timed).toHaveLength(5);
   for (const { vector, scheme, envelope } of timed) {
     const rawHeaders = envelope.rawHeaders.map((text) => text.replace(`${seconds}`, `${seconds + 1}`));
@@ -146,8 +145,10 @@ it('[SIG-12] sign refuses an unusable secret without telling it', () => {
     signed: '{body}',
     eventId,
   });
-  expect(() => sign(Buffer.alloc(0), scheme, { secret: '' })).toThrow('cannot be used as a key');
-  expect(() => sign(Buffer.alloc(0), scheme, { secret: 'not-hex-at-all' })).toThrow(/^(?!.*not-hex-at-all)/);
+  expect(() => sign({ body: Buffer.alloc(0) }, scheme, { key: '' })).toThrow('cannot be used as a key');
+  expect(() => sign({ body: Buffer.alloc(0) }, scheme, { key: 'not-hex-at-all' })).toThrow(
+    /^(?!.*not-hex-at-all)/,
+  );
 });
 
 const bad = { ok: false, reason: 'bad_signature' };
@@ -166,6 +167,7 @@ function caseOf(vector: Vector, header: string, value: string) {
     headers.push([description.timestamp.header, `${seconds}`]);
   return {
     vector,
+    description,
     header,
     value,
     headers,

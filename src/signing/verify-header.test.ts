@@ -17,7 +17,7 @@ const missing = { ok: false, reason: 'missing_signature' };
 const accepted = { ok: true, secretIndex: 0 };
 
 describe.each(caseNames)('%s', (name) => {
-  const { scheme, headers, signature } = caseOf(name);
+  const { description, scheme, headers, signature } = caseOf(name);
   const [, value = '', ...timestamp] = headers(signature());
   /** The verdict on a request whose signature header is `sign`; the rest is right. */
   const judge = (...sign: string[]) => verify(envelope([...sign, ...timestamp]), scheme, [secret], window);
@@ -52,7 +52,7 @@ describe.each(caseNames)('%s', (name) => {
   it('[SIG-4] white space around a signature is refused, but behind an item of a list', () => {
     const right = signature();
     const behind = [`${right} `, `${right}\n`, `${right}\r\n`, `${right}\u00a0`];
-    for (const text of [` ${right}`, `\t${right}`, `\n${right}`, ...(scheme.list ? [] : behind)])
+    for (const text of [` ${right}`, `\t${right}`, `\n${right}`, ...(description.list ? [] : behind)])
       expect(claim(text), JSON.stringify(text)).toEqual(bad);
   });
 
@@ -65,13 +65,13 @@ describe.each(caseNames)('%s', (name) => {
   });
 
   it('[SIG-4] the same MAC in the other encoding is refused', () => {
-    const other = scheme.encoding === 'hex' ? 'base64' : 'hex';
-    expect(claim(Buffer.from(signature(), scheme.encoding).toString(other))).toEqual(bad);
+    const other = description.encoding === 'hex' ? 'base64' : 'hex';
+    expect(claim(Buffer.from(signature(), description.encoding).toString(other))).toEqual(bad);
   });
 
   it('[SIG-4] one changed character anywhere is refused', () => {
     const right = signature();
-    for (let at = 0; at < right.length - (scheme.encoding === 'base64' ? 1 : 0); at++) {
+    for (let at = 0; at < right.length - (description.encoding === 'base64' ? 1 : 0); at++) {
       const sign = right[at] === 'a' ? 'b' : 'a';
       expect(claim(right.slice(0, at) + sign + right.slice(at + 1)), `at ${at}`).toEqual(bad);
     }

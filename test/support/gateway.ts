@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { createSourceKeys, type Journal, JournalWriter } from '../../src/inbound/index.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createPool } from '../../src/platform/db.ts';
+import { createEncryption } from '../../src/platform/encryption.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { configurationSchema } from '../../src/run/configuration.ts';
-import { createGateway } from '../../src/run/gateway.ts';
+import { createGateway, type GatewayDeps } from '../../src/run/gateway.ts';
 import { quietLog, type TestDatabase } from './database.ts';
 
 export const testSecret = 'a-secret-of-the-tests-0123456789';
@@ -37,7 +38,13 @@ export type SendOptions = {
 /** A gateway in this process over a test database, on a port of its own; its secrets are files in a temporary folder. */
 export async function startGateway(
   database: TestDatabase,
-  options: { config?: object; journal?: Journal; answerDeadlineMs?: number } = {},
+  options: {
+    config?: object;
+    journal?: Journal;
+    answerDeadlineMs?: number;
+    /** What is handed to createGateway besides. */
+    gateway?: Partial<GatewayDeps>;
+  } = {},
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-gateway-'));
   writeFileSync(join(folder, 'secret'), testSecret, { mode: 0o600 });
@@ -65,6 +72,8 @@ export async function startGateway(
     journal: options.journal ?? writer,
     log: quietLog,
     metrics: createMetrics(),
+    encryption: createEncryption(join(folder, 'keys'), { mayMake: true }),
+    ...options.gateway,
   });
   const port = await gateway.listen('127.0.0.1', 0);
   return {
@@ -73,6 +82,7 @@ export async function startGateway(
     send: (send = {}) => sendWebhook(port, send),
     close: async () => {
       await gateway.close(500);
+      await gateway.stop();
       await writer.drain();
       await pool.end();
       rmSync(folder, { recursive: true, force: true });

@@ -7,6 +7,8 @@ export function journalRow(source: number, changes: Partial<JournalRow> = {}): J
   return {
     source,
     eventId: randomUUID(),
+    senderEventId: null,
+    itemIds: null,
     claimedEventId: null,
     eventType: 'push',
     site: null,

@@ -85,6 +85,6 @@ export function caseOf(name: CaseName) {
   const signature = (
     sent: Buffer = body,
     { key = secret, timestamp }: { key?: string; timestamp?: string } = {},
-  ) => mac(scheme.encoding, signed(sent, timestamp), key);
+  ) => mac(description.encoding, signed(sent, timestamp), key);
   return { description, scheme, headers, signature };
 }
