@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sourceCodePattern } from '../core/text.ts';
 import { isNetwork } from '../platform/client-address.ts';
-import { type HmacDescription, providers, schemeProblems } from '../signing/index.ts';
+import { type HmacDescription, providers, schemeProblems, timeUnits } from '../signing/index.ts';
 import { isWebUrl, optionProblems } from './source-options.ts';
 
 /** The parts of the configuration file that inbound reads. Keys that a later version brings are unknown here. */
@@ -14,7 +14,7 @@ const oneOrMore = (what: string) =>
     `must be ${what}, or a list for rotation`,
   );
 
-const unit = z.enum(['s', 'ms'], 'must be s or ms');
+const unit = z.enum(timeUnits, 'must be s, ms, iso or date');
 
 export const hmacDescriptionSchema = z
   .strictObject({

@@ -1,3 +1,5 @@
+import type { TimeUnit } from './timestamp.ts';
+
 /**
  * The short form in which a user describes a sender of their own under `scheme:` in the configuration (SIG-1).
  */
@@ -18,7 +20,7 @@ export type HmacDescription = {
   /** The signed text: literal characters and the parts {body}, {timestamp}, {id}. */
   signed: string;
   /** Where the signed timestamp is; none means that there is no window. */
-  timestamp?: (({ header: string } | { field: string }) & { unit: 's' | 'ms' }) | undefined;
+  timestamp?: (({ header: string } | { field: string }) & { unit: TimeUnit }) | undefined;
   eventId: { header: string } | { json: string } | { digest: 'body' };
   eventType?:
     | { header: string; action?: string | undefined }

@@ -36,5 +36,6 @@ export {
   standardSecret,
   standardSecretProblem,
 } from './sign-standard.ts';
+export { timeUnits } from './timestamp.ts';
 export { isToken } from './token.ts';
 export { type VerifyOptions, verify } from './verify.ts';
