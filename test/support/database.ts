@@ -24,6 +24,8 @@ export async function createTestDatabase({
     name: 'test admin',
     most: 1,
     log: quietLog,
+    // Making and dropping a database waits for a checkpoint, which takes long on a busy disk.
+    statementTimeoutMs: 60_000,
   });
   await admin.query(`create database ${name} template ${template}`);
   const address = { ...server, database: name };
