@@ -201,7 +201,7 @@ function sign(scheme: Compiled, draft: Draft, { key, id, timestamp }: Signer): D
   const time = rule === undefined ? '' : timestampText(timestamp, rule.unit);
   const body =
     rule !== undefined && 'json' in rule
-      ? withTimeInBody(draft.body, rule.json, rule.unit === 'iso' ? time : Number(time))
+      ? withTimeInBody(draft.body, rule.json, /^[0-9]+$/.test(time) ? Number(time) : time)
       : draft.body;
   const headers: Record<string, string> = { ...draft.headers };
   if (scheme.idHeader !== undefined) headers[scheme.idHeader] = id;
