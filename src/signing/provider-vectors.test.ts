@@ -1,5 +1,6 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, sign as signBytes } from 'node:crypto';
+import { generateKeyPairSync, sign as signBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { ed25519PrivateKey } from '../../test/support/provider-requests.ts';
 import {
   type Case,
   cases,
@@ -26,7 +27,7 @@ describe.each(cases)('the vector $id, of $slug', (given) => {
 
   it('[SIG-1][SIG-14] is what sign makes', () => {
     if (given.isRandom) return;
-    const key = vector.seedHex === undefined ? secret : privateKey(vector.seedHex);
+    const key = vector.seedHex === undefined ? secret : ed25519PrivateKey(vector.seedHex);
     const { method, query, body } = envelope;
     const content = Object.fromEntries(
       pairsOf(envelope.rawHeaders).filter(([name]) => /^content-/i.test(name)),
@@ -38,15 +39,11 @@ describe.each(cases)('the vector $id, of $slug', (given) => {
     });
     const headers = new Map(Object.entries(made.headers).map(([name, text]) => [name.toLowerCase(), text]));
     for (const [name, text] of pairsOf(envelope.rawHeaders)) {
-      // The sender's other versions and labels are none that we make.
-      if (name.toLowerCase() === 'x-hubspot-signature' && given.id === 'hubspot-v2-get') continue;
+      // Of HubSpot's two versions we make the first; this vector is of the second.
+      if (given.id === 'hubspot-v2-get') continue;
       if (headers.has(name.toLowerCase())) expect(headers.get(name.toLowerCase()), name).toBe(text);
     }
-    expect(
-      verify({ ...envelope, body: made.body, rawHeaders: [...headers].flat() }, scheme, [secret], {
-        toleranceSeconds: 0,
-      }).ok,
-    ).toBe(true);
+    expect(verdict({ body: made.body, rawHeaders: [...headers].flat() }).ok).toBe(true);
   });
 
   it('[SIG-3][SIG-12] is refused with any byte of what is signed changed, and with another secret', () => {
@@ -70,14 +67,14 @@ describe.each(cases)('the vector $id, of $slug', (given) => {
 });
 
 it('[SIG-3] the vector sendgrid-ecdsa fails without its last CRLF', () => {
-  const { scheme, envelope, secret } = prepared(cases.find(({ id }) => id === 'sendgrid-ecdsa') as Case);
+  const { scheme, envelope, secret } = prepared(caseOf('sendgrid-ecdsa'));
   const body = envelope.body.subarray(0, -2);
   expect(envelope.body.subarray(-2).toString()).toBe('\r\n');
   expect(verify({ ...envelope, body }, scheme, [secret], { toleranceSeconds: 0 }).ok).toBe(false);
 });
 
 it('[SIG-5] the vector stripe-full-header has the whole text of its secret as the key, not what base64 makes of it', () => {
-  const { scheme, envelope, secret } = prepared(cases.find(({ id }) => id === 'stripe-full-header') as Case);
+  const { scheme, envelope, secret } = prepared(caseOf('stripe-full-header'));
   const text = secret.slice('whsec_'.length);
   expect(verify(envelope, scheme, [text], { toleranceSeconds: 0 })).toMatchObject({ ok: false });
 });
@@ -185,10 +182,8 @@ it('[SIG-1] every vector of the file is a test', () => {
   expect([...cases.map(({ id }) => id), ...others].sort()).toEqual([...vectors.keys()].sort());
 });
 
-/** RFC 8410: what stands before the seed of an Ed25519 key in PKCS #8. */
-function privateKey(seedHex: string): KeyObject {
-  const der = Buffer.from(`302e020100300506032b657004220420${seedHex}`, 'hex');
-  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+function caseOf(id: string): Case {
+  return cases.find((each) => each.id === id) as Case;
 }
 
 function pairsOf(rawHeaders: readonly string[]): [string, string][] {

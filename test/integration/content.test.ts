@@ -2,7 +2,13 @@ import { createHmac } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { type Answer, startGateway, type TestGateway, testSecret } from '../support/gateway.ts';
+import {
+  type Answer,
+  startGateway,
+  type TestGateway,
+  testSecret,
+  withoutGithub,
+} from '../support/gateway.ts';
 
 let database: TestDatabase;
 let gateway: TestGateway;
@@ -30,8 +36,7 @@ beforeEach(async () => {
 /** Nylas packs its bodies and signs what it packed. */
 function nylas(body: Buffer, { encoding = 'gzip', signed = body } = {}): Promise<Answer> {
   const signature = createHmac('sha256', testSecret).update(signed).digest('hex');
-  const github = { 'X-GitHub-Event': null, 'X-GitHub-Delivery': null, 'X-Hub-Signature-256': null };
-  const headers = { ...github, 'X-Nylas-Signature': signature, 'Content-Encoding': encoding };
+  const headers = { ...withoutGithub, 'X-Nylas-Signature': signature, 'Content-Encoding': encoding };
   return gateway.send({ source: 'nylas', body, headers });
 }
 

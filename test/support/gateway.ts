@@ -90,6 +90,13 @@ export async function startGateway(
   };
 }
 
+/** What leaves out of `send` the headers of GitHub, for a request of another sender. */
+export const withoutGithub = {
+  'X-GitHub-Event': null,
+  'X-GitHub-Delivery': null,
+  'X-Hub-Signature-256': null,
+};
+
 export function sendWebhook(port: number, options: SendOptions = {}): Promise<Answer> {
   const body = Buffer.from(options.body ?? '{"ref":"refs/heads/main"}');
   const signature = createHmac('sha256', options.secret ?? testSecret)

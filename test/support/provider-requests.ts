@@ -32,13 +32,7 @@ const ec = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
 const ed25519 = [
   '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60',
   '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb',
-].map((seed) => {
-  const der = Buffer.concat([
-    Buffer.from('302e020100300506032b657004220420', 'hex'),
-    Buffer.from(seed, 'hex'),
-  ]);
-  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-});
+].map(ed25519PrivateKey);
 
 type Keys = { readonly secrets: readonly [string, string]; readonly signer: string | KeyObject };
 
@@ -77,6 +71,12 @@ export function keysFor(scheme: Scheme): Keys {
     default:
       return text((n) => `a-secret-of-the-tests-${n}-0123456789`);
   }
+}
+
+/** RFC 8410: the key of a seed, with what stands before it in PKCS #8. */
+export function ed25519PrivateKey(seedHex: string): KeyObject {
+  const der = Buffer.from(`302e020100300506032b657004220420${seedHex}`, 'hex');
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 }
 
 function publicHex(key: KeyObject): string {

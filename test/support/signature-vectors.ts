@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { Envelope } from '../../src/core/envelope.ts';
 import { compileScheme, providers, type Scheme, type SchemeOptions } from '../../src/signing/index.ts';
 
-/** The vectors of the senders, each through the sender's own row of the catalogue. */
+/** Published and derived vectors: each says which in the file. */
 export type Vector = {
   id: string;
   key: string;
   signedText: string;
+  encoding: string;
   expected: string;
   headers?: Record<string, string>;
   body?: string;
@@ -56,8 +57,10 @@ const square = (id: string): Case => ({
   options: { publicUrl: vectors.get(id)?.notificationUrl },
 });
 const shown = ({ secretAsShown }: Vector) => secretAsShown as string;
-const v1 = 1_700_000_000_000;
+/** The time of the derived vectors. */
+const derivedAt = 1_700_000_000_000;
 
+/** The vectors that are requests of a sender, each with the sender's row of the catalogue. */
 export const cases: readonly Case[] = [
   { id: 'slack-docs', slug: 'slack', timestamp: 1_531_420_618_000 },
   {
@@ -108,7 +111,7 @@ export const cases: readonly Case[] = [
     slug: 'hubspot',
     options: { publicUrl: 'https://hooks.example.com/in/abc' },
     query: 'x=1',
-    timestamp: v1,
+    timestamp: derivedAt,
   },
   { id: 'circleci-1', slug: 'circleci' },
   { id: 'circleci-2', slug: 'circleci' },
@@ -120,16 +123,17 @@ export const cases: readonly Case[] = [
     slug: 'cloudpayments',
     headers: ({ expected }) => ({ ...form, 'Content-HMAC': expected }),
   },
-  { id: 'discord-ed25519', slug: 'discord', timestamp: v1 },
+  { id: 'discord-ed25519', slug: 'discord', timestamp: derivedAt },
   {
     id: 'standard-webhooks-v1a',
     slug: 'standard-webhooks',
     secret: ({ publicKeyAsShown }) => publicKeyAsShown as string,
-    timestamp: v1,
+    timestamp: derivedAt,
     eventId: 'msg_1',
   },
 ];
 
+/** A case as a request, and with what it verifies. */
 export function prepared(given: Case): {
   vector: Vector;
   scheme: Scheme;
@@ -142,7 +146,7 @@ export function prepared(given: Case): {
     vector.bodyBase64 === undefined
       ? Buffer.from(given.body?.(vector) ?? vector.body ?? '')
       : Buffer.from(vector.bodyBase64, 'base64');
-  const receivedAt = given.timestamp ?? v1;
+  const receivedAt = given.timestamp ?? derivedAt;
   return {
     vector,
     scheme: compileScheme((providers[given.slug] as (typeof providers)[string]).scheme, given.options ?? {}),
@@ -175,6 +179,7 @@ function adyenBody(signedText: string, hmacSignature: string): string {
   return JSON.stringify({ live: 'false', notificationItems: [{ NotificationRequestItem }] });
 }
 
+/** A request at the time of the derived vectors. */
 export function request(rawHeaders: string[], body: Buffer): Envelope {
-  return { method: 'POST', query: '', rawHeaders, body, receivedAt: v1 };
+  return { method: 'POST', query: '', rawHeaders, body, receivedAt: derivedAt };
 }
